@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All heap use of the library. One set of hooks for the process (fluss_set_allocator), one counter,
+ * and a switch that fails the n-th call, for torture tests. */
+#ifndef FL_ALLOC_H
+#define FL_ALLOC_H
+#include <stddef.h>
+#include <stdint.h>
+
+/** Allocate; NULL when memory is out. size 0 gives a valid pointer. Thread: any. */
+void *fl_alloc(size_t size) __attribute__((malloc, warn_unused_result));
+void *fl_calloc(size_t count, size_t size) __attribute__((malloc, warn_unused_result));
+/** Resize; on NULL the old block is untouched and still the caller's. */
+void *fl_realloc(void *ptr, size_t size) __attribute__((warn_unused_result));
+void fl_free(void *ptr);
+/** Copies, terminated. NULL when memory is out. */
+char *fl_strdup(const char *text) __attribute__((warn_unused_result));
+char *fl_strndup(const void *text, size_t size) __attribute__((warn_unused_result));
+
+/** Replace the hooks; before any other call only. NULL restores the C library's. */
+void fl_alloc_set_hooks(void *(*alloc)(size_t), void *(*resize)(void *, size_t),
+                        void (*release)(void *));
+
+/** Test only: let the n-th allocation from now on fail (1 = the next), 0 = none. */
+void fl_alloc_fail_at(uint64_t n);
+/** Blocks allocated and not freed, of the whole process. */
+int64_t fl_alloc_live_count(void);
+#endif

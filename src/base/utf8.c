@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/utf8.h"
+
+#include <stdint.h>
+#include <string.h>
+
+static bool is_continuation(uint8_t byte)
+{
+    return (byte & 0xC0) == 0x80;
+}
+
+/* Size of the well-formed character at `at` with `left` bytes to the end, or 0. */
+static size_t char_size(const uint8_t *at, size_t left)
+{
+    const uint8_t lead = at[0];
+    if (lead < 0x80) {
+        return 1;
+    }
+    if (lead >= 0xC2 && lead <= 0xDF) {
+        return left >= 2 && is_continuation(at[1]) ? 2 : 0;
+    }
+    if (lead >= 0xE0 && lead <= 0xEF) {
+        if (left < 3 || !is_continuation(at[1]) || !is_continuation(at[2])) {
+            return 0;
+        }
+        const bool overlong = lead == 0xE0 && at[1] < 0xA0;
+        const bool surrogate = lead == 0xED && at[1] >= 0xA0;
+        return overlong || surrogate ? 0 : 3;
+    }
+    if (lead >= 0xF0 && lead <= 0xF4) {
+        if (left < 4 || !is_continuation(at[1]) || !is_continuation(at[2]) ||
+            !is_continuation(at[3])) {
+            return 0;
+        }
+        const bool overlong = lead == 0xF0 && at[1] < 0x90;
+        const bool too_large = lead == 0xF4 && at[1] >= 0x90;
+        return overlong || too_large ? 0 : 4;
+    }
+    return 0;
+}
+
+bool fl_utf8_is_valid(const void *text, size_t size)
+{
+    const uint8_t *bytes = text;
+    size_t at = 0;
+    while (at < size) {
+        uint64_t word;
+        if (size - at >= sizeof(word)) { /* eight ASCII bytes at a time */
+            memcpy(&word, bytes + at, sizeof(word));
+            if ((word & 0x8080808080808080u) == 0) {
+                at += sizeof(word);
+                continue;
+            }
+        }
+        const size_t step = char_size(bytes + at, size - at);
+        if (step == 0) {
+            return false;
+        }
+        at += step;
+    }
+    return true;
+}
+
+size_t fl_utf8_cut(const char *text, size_t size_max)
+{
+    size_t size = size_max;
+    for (int back = 0; back < 3 && size > 0 && is_continuation((uint8_t)text[size]); back++) {
+        size--;
+    }
+    return size;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Server-side projection of Arrow log batches (spec/formats.md 2.5): selected buffers are copied,
+ * never decompressed. */
+#ifndef FL_PROJECTION_H
+#define FL_PROJECTION_H
+#include "format/log_batch.h"
+#include "format/schema.h"
+
+/**
+ * Append the projection of one batch.
+ *
+ * @param schema  the schema of the batch's schema id
+ * @param columns strictly ascending column indexes, at least one
+ * @return FLUSS_E_INVALID_COLUMN_PROJECTION, FLUSS_E_CORRUPT_RECORD
+ */
+FLUSS_CHECKED fluss_code_t fl_log_batch_project(const fl_log_batch *batch, const fl_schema *schema,
+                                                const uint32_t *columns, size_t count, fl_buf *out,
+                                                fluss_error_t *err);
+/** Check the columns against the schema. @return FLUSS_E_INVALID_COLUMN_PROJECTION naming the index
+ * and the rule */
+FLUSS_CHECKED fluss_code_t fl_projection_check(const fl_schema *schema, const int32_t *columns,
+                                               size_t count, fluss_error_t *err);
+#endif
