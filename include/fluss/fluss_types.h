@@ -128,4 +128,26 @@ typedef enum {
     FLUSS_UPDATE_AFTER,
     FLUSS_DELETE
 } fluss_change_t;
+
+/* Opaque handles. */
+typedef struct fluss_config fluss_config_t;
+typedef struct fluss_schema fluss_schema_t;
+typedef struct fluss_desc fluss_desc_t;
+typedef struct fluss_conn fluss_conn_t;
+typedef struct fluss_table fluss_table_t;
+typedef struct fluss_writer fluss_writer_t;
+typedef struct fluss_lookup fluss_lookup_t;
+typedef struct fluss_scanner fluss_scanner_t;
+typedef struct fluss_pred fluss_pred_t;
+typedef struct fluss_future fluss_future_t;
+typedef struct fluss_queue fluss_queue_t;
+typedef struct fluss_records fluss_records_t;
+typedef struct fluss_row fluss_row_t; /* always borrowed from records */
+typedef struct fluss_batches fluss_batches_t;
+typedef struct fluss_result fluss_result_t;
+
+/* The Arrow C data interface; the structs come from the user's Arrow or from <fluss_arrow.h>. */
+struct ArrowSchema;
+struct ArrowArray;
+struct ArrowArrayStream;
 #endif
