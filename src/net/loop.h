@@ -34,7 +34,6 @@ typedef struct fl_work {
     void (*work)(struct fl_work *work);
     void (*done)(struct fl_work *work);
     fl_loop *loop;
-    void *request; /* of the library below; freed by the loop */
 } fl_work;
 /** takes the work until done. Thread: loop. On failure (out of memory) nothing runs. */
 FLUSS_CHECKED fluss_code_t fl_loop_work(fl_loop *loop, fl_work *work, fluss_error_t *err);
