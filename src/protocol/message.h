@@ -39,6 +39,10 @@ size_t fl_msg_size(const fl_msg_desc *desc, const void *message);
 FLUSS_CHECKED fluss_code_t fl_msg_encode(const fl_msg_desc *desc, const void *message,
                                          fl_gather *out, fluss_error_t *err);
 const char *fl_msg_name(const fl_msg_desc *desc);
+/** Bytes of the struct. */
+size_t fl_msg_struct_size(const fl_msg_desc *desc);
+/** Every message of the schema, in its order; for tools and tests. */
+const fl_msg_desc *const *fl_msg_all(size_t *count);
 /** The message as text, for logs and tests: {"acks": -1, …}, bytes in hex. Appends to `out`. */
 FLUSS_CHECKED fluss_code_t fl_msg_to_json(const fl_msg_desc *desc, const void *message, fl_buf *out,
                                           fluss_error_t *err);
