@@ -42,4 +42,70 @@ struct fl_msg_desc {
     bool has_repeated;
     uint64_t required_bits; /* bit `number - 1` of each required field */
 };
+
+enum { FL_WIRE_VARINT = 0, FL_WIRE_FIXED64 = 1, FL_WIRE_SIZED = 2, FL_WIRE_FIXED32 = 5 };
+
+enum {
+    FL_MSG_DEPTH_MAX = 32,  /* messages inside each other, the outermost included */
+    FL_MSG_GROWTH_MAX = 32, /* bytes of arrays for a byte of the frame; a test checks the tables */
+    FL_MSG_VIEW_SIZE_MIN = 1024 /* bytes fields from here on are sent by reference */
+};
+
+/** The wire type of a kind's single values. */
+static inline uint8_t fl_field_wire(uint8_t kind)
+{
+    static const uint8_t wires[] = {
+        [FL_FIELD_FLOAT] = FL_WIRE_FIXED32, [FL_FIELD_DOUBLE] = FL_WIRE_FIXED64,
+        [FL_FIELD_STRING] = FL_WIRE_SIZED,  [FL_FIELD_BYTES] = FL_WIRE_SIZED,
+        [FL_FIELD_MESSAGE] = FL_WIRE_SIZED,
+    };
+    return wires[kind];
+}
+
+/** Bytes of one value in the struct. */
+static inline size_t fl_field_item_size(const fl_msg_field *field)
+{
+    static const uint8_t sizes[] = {
+        [FL_FIELD_BOOL] = sizeof(bool),      [FL_FIELD_INT32] = sizeof(int32_t),
+        [FL_FIELD_INT64] = sizeof(int64_t),  [FL_FIELD_FLOAT] = sizeof(float),
+        [FL_FIELD_DOUBLE] = sizeof(double),  [FL_FIELD_STRING] = sizeof(fl_slice),
+        [FL_FIELD_BYTES] = sizeof(fl_slice),
+    };
+    return field->kind == FL_FIELD_MESSAGE ? field->message->struct_size : sizes[field->kind];
+}
+
+/** has_NAME of an optional field. */
+static inline bool *fl_field_has(const fl_msg_field *field, void *message)
+{
+    return (bool *)((uint8_t *)message + field->side_position);
+}
+
+/** NAME_count of a repeated field. */
+static inline size_t *fl_field_count(const fl_msg_field *field, void *message)
+{
+    return (size_t *)(void *)((uint8_t *)message + field->side_position);
+}
+
+/** The values that a struct holds for a field: how many there are, and the first. */
+static inline size_t fl_field_values(const fl_msg_field *field, const void *message,
+                                     const uint8_t **first)
+{
+    const uint8_t *at = (const uint8_t *)message;
+    *first = at + field->position;
+    switch (field->label) {
+    case FL_FIELD_REQUIRED:
+        return 1;
+    case FL_FIELD_OPTIONAL: {
+        bool has;
+        memcpy(&has, at + field->side_position, sizeof(has));
+        return has ? 1 : 0;
+    }
+    default: {
+        size_t count;
+        memcpy(&count, at + field->side_position, sizeof(count));
+        memcpy(first, at + field->position, sizeof(*first));
+        return count;
+    }
+    }
+}
 #endif
