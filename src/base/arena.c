@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A list of blocks; each new one is as large as all before it together, within limits, so that a
+ * batch of any size takes few blocks. Only the newest block has room. */
 #include "base/arena.h"
 
 #include "base/alloc.h"
@@ -30,7 +32,8 @@ void fl_arena_deinit(fl_arena *arena)
 void fl_arena_reset(fl_arena *arena)
 {
     fl_arena_block *kept = arena->blocks;
-    if (kept == NULL) {
+    if (kept == NULL || kept->size > BLOCK_SIZE_MAX) { /* an outsize block is not kept for ever */
+        fl_arena_deinit(arena);
         return;
     }
     arena->blocks = kept->next;

@@ -18,7 +18,7 @@ typedef struct fl_arena {
 void fl_arena_init(fl_arena *arena);
 /** Free everything; the arena is empty and usable again. */
 void fl_arena_deinit(fl_arena *arena);
-/** Forget everything, keep one block for the next use. */
+/** Forget everything, keep one block of usual size for the next use. */
 void fl_arena_reset(fl_arena *arena);
 
 /** Room for `size` bytes, aligned for any type, zeroed; NULL when memory is out. */

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Grows by half, from 64 bytes, never past the maximum that its owner stated: a length from the
+ * network cannot make it take all memory. */
 #include "base/buf.h"
 
 #include <stdarg.h>

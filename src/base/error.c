@@ -39,6 +39,7 @@ void fl_assert_failed(const char *cond, const char *file, int line)
     abort();
 }
 
+/* Any bytes may come in by %s, from a server or a file; the message is well-formed all the same. */
 static void set_message(fluss_error_t *err, const char *format, va_list args)
 {
     const int needed = vsnprintf(err->message, sizeof(err->message), format, args);
@@ -46,10 +47,12 @@ static void set_message(fluss_error_t *err, const char *format, va_list args)
         err->message[0] = '\0';
         return;
     }
-    if ((size_t)needed >= sizeof(err->message)) {
-        const size_t kept = fl_utf8_cut(err->message, sizeof(err->message) - 1);
-        err->message[kept] = '\0';
+    size_t size = (size_t)needed;
+    if (size >= sizeof(err->message)) {
+        size = fl_utf8_trim(err->message, sizeof(err->message) - 1);
+        err->message[size] = '\0';
     }
+    fl_utf8_repair(err->message, size);
 }
 
 static fluss_code_t fill(fluss_error_t *err, fluss_code_t code, fluss_kind_t kind,

@@ -12,9 +12,9 @@
 typedef struct fl_frame {
     atomic_int ref_count;
     uint32_t size_class;
-    size_t size, capacity; /* size: bytes in use, set by the owner */
-    struct fl_frame *next; /* while in the pool */
-    _Alignas(64) uint8_t data[];
+    size_t size, capacity;       /* size: bytes in use, set by the owner */
+    struct fl_frame *next;       /* while in the pool */
+    _Alignas(16) uint8_t data[]; /* as aligned as any block of fl_alloc */
 } fl_frame;
 
 /** A frame with room for at least `capacity` bytes, size 0, one reference; NULL when memory is out.

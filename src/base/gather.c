@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A list of parts in stream order. Copied bytes lie in one buffer, which may move while it grows;
+ * their parts hold positions in it, never pointers. */
 #include "base/gather.h"
 
 #include "base/alloc.h"

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A line is formatted on the stack and handed to the hook; below the hook's level nothing is
+ * formatted. */
 #include "base/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+
+#include "base/utf8.h"
 
 static struct log_hook {
     fl_log_fn fn;
@@ -23,7 +27,10 @@ void fl_log(fl_log_level level, const char *component, const char *format, ...)
     char text[1024];
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(text, sizeof(text), format, args);
+    const int needed = vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    if (needed >= (int)sizeof(text)) {
+        text[fl_utf8_trim(text, sizeof(text) - 1)] = '\0';
+    }
     hook.fn((int)level, component, text, hook.user);
 }

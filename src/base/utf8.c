@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Well-formed UTF-8 as Unicode's table of byte sequences defines it. Validation takes eight ASCII
+ * bytes at a time, since most text of this library is ASCII. */
 #include "base/utf8.h"
 
 #include <stdint.h>
@@ -68,4 +70,30 @@ size_t fl_utf8_cut(const char *text, size_t size_max)
         size--;
     }
     return size;
+}
+
+size_t fl_utf8_trim(const char *text, size_t size)
+{
+    size_t start = size;
+    for (int back = 0; back < 3 && start > 0 && is_continuation((uint8_t)text[start - 1]); back++) {
+        start--;
+    }
+    if (start == 0) {
+        return size;
+    }
+    const uint8_t lead = (uint8_t)text[start - 1];
+    const size_t wanted = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
+    return size - (start - 1) < wanted ? start - 1 : size;
+}
+
+void fl_utf8_repair(char *text, size_t size)
+{
+    size_t at = 0;
+    while (at < size) {
+        const size_t step = char_size((const uint8_t *)text + at, size - at);
+        if (step == 0) {
+            text[at] = '?';
+        }
+        at += step != 0 ? step : 1;
+    }
 }
