@@ -10,7 +10,7 @@
  *   message                  fl_msg_x name;            (optional: bool has_name)
  *   repeated                 type *name; size_t name_count;
  * Types: int32_t, int64_t, bool, float, double, fl_slice, fl_msg_<message in snake_case>. A zeroed
- * struct is an empty message. */
+ * struct is an empty message. Members lie in no order to rely on: initialise them by name. */
 #ifndef FL_MESSAGE_H
 #define FL_MESSAGE_H
 #include "base/arena.h"

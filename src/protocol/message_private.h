@@ -47,7 +47,7 @@ enum { FL_WIRE_VARINT = 0, FL_WIRE_FIXED64 = 1, FL_WIRE_SIZED = 2, FL_WIRE_FIXED
 
 enum {
     FL_MSG_DEPTH_MAX = 32,  /* messages inside each other, the outermost included */
-    FL_MSG_GROWTH_MAX = 32, /* bytes of arrays for a byte of the frame; a test checks the tables */
+    FL_MSG_GROWTH_MAX = 40, /* bytes of arrays for a byte of the frame; a test checks the tables */
     FL_MSG_VIEW_SIZE_MIN = 1024 /* bytes fields from here on are sent by reference */
 };
 
