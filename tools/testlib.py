@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the runners in tools/, tests/interop and bench share: counting of results, and a server to test against."""
+"""What the runners in tools/, tests/interop and bench share: results, and a server to test."""
+
 import contextlib
 import re
 import selectors
@@ -43,7 +44,7 @@ class Tally:
 
     @staticmethod
     def close(tallies):
-        """Print a line a suite, the names of what failed and was skipped, and the sum; the exit status."""
+        """Print a line a suite, what failed and was skipped, and the sum; the exit status."""
         print()
         for tally in tallies:
             for title in tally.failed:
@@ -53,15 +54,22 @@ class Tally:
             for title, reason in tally.skipped:
                 reasons.setdefault((tally.name, reason), []).append(title)
         for (name, reason), titles in reasons.items():
-            shown = ", ".join(titles[:5]) + (f" and {len(titles) - 5} more" if len(titles) > 5 else "")
+            shown = ", ".join(titles[:5]) + (
+                f" and {len(titles) - 5} more" if len(titles) > 5 else ""
+            )
             print(f"SKIPPED {name}: {shown} ({reason})")
         for tally in tallies:
-            print(f"{tally.name:14s} {tally.passed:6d} passed  {len(tally.failed):4d} failed"
-                  f"  {len(tally.skipped):4d} skipped  {tally.seconds:7.1f} s")
+            print(
+                f"{tally.name:14s} {tally.passed:6d} passed  {len(tally.failed):4d} failed"
+                f"  {len(tally.skipped):4d} skipped  {tally.seconds:7.1f} s"
+            )
         passed = sum(tally.passed for tally in tallies)
         failed = sum(len(tally.failed) for tally in tallies)
         skipped = sum(len(tally.skipped) for tally in tallies)
-        print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""), flush=True)
+        print(
+            f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""),
+            flush=True,
+        )
         return 1 if failed or not passed else 0
 
 
@@ -70,7 +78,10 @@ def cmocka_tally(entry):
     name = entry["name"]
     tally = Tally(name)
     output = entry.get("stdout", "") + entry.get("stderr", "")
-    count = lambda word: sum(int(n) for n in re.findall(rf"\[  {word} *\] (\d+) test\(s\)", output))  # noqa: E731
+
+    def count(word):
+        return sum(map(int, re.findall(rf"\[  {word} *\] (\d+) test\(s\)", output)))
+
     tally.passed = count("PASSED")
     for title in sorted(set(re.findall(r"\[  FAILED  \] (\w+)$", output, re.MULTILINE))):
         tally.fail(f"{name}: {title}")
@@ -84,7 +95,7 @@ def cmocka_tally(entry):
 
 
 def _read_line(process, deadline):
-    """The next line of the process's standard output, which is unbuffered; raises when none comes in time."""
+    """The next line of the process's unbuffered output; raises when none comes in time."""
     line = b""
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
@@ -100,17 +111,29 @@ def _read_line(process, deadline):
 
 @contextlib.contextmanager
 def server(command, sasl=False, options=(), log=None):
-    """Run `fluss server` on free ports and a fresh folder; gives its addresses, plain first, then SASL."""
+    """Run `fluss server` on free ports and a fresh folder; gives its addresses, plain, SASL."""
     folder = tempfile.mkdtemp(prefix="fluss-test-")
-    arguments = [str(command), "server", "--data-dir", str(Path(folder) / "data"), "--listen", "127.0.0.1:0"]
+    arguments = [
+        str(command),
+        "server",
+        "--data-dir",
+        str(Path(folder) / "data"),
+        "--listen",
+        "127.0.0.1:0",
+    ]
     if sasl:
         arguments += ["--sasl-listen", "127.0.0.1:0"]
         for user in SASL_USERS:
             arguments += ["--sasl-user", user]
     if not Path(command).exists():
         raise RuntimeError(f"there is no {command}; run make")
-    process = subprocess.Popen([*arguments, *options], stdout=subprocess.PIPE, stderr=log, stdin=subprocess.DEVNULL,
-                               bufsize=0)
+    process = subprocess.Popen(
+        [*arguments, *options],
+        stdout=subprocess.PIPE,
+        stderr=log,
+        stdin=subprocess.DEVNULL,
+        bufsize=0,
+    )
     try:
         deadline = time.monotonic() + START_S
         addresses = []
