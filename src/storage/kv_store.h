@@ -10,11 +10,30 @@
 typedef struct fl_kv_store fl_kv_store;
 typedef enum { FL_KV_CATALOG, FL_KV_ROWS } fl_kv_family;
 
-/** Open or make. @return FLUSS_E_KV_STORAGE_EXCEPTION with the path and the reason. gives
- * (fl_kv_store_close). */
+/** Bounds of memory and descriptors. */
+typedef struct fl_kv_store_opts {
+    size_t write_buffer_size; /* bytes of one table in memory, of `rows`; 32 MiB */
+    size_t write_buffers_max; /* such tables before writes wait; 3 */
+    size_t cache_size;        /* bytes of cached blocks, both families; 64 MiB */
+    int open_files_max;       /* 256 */
+    int background_jobs_max;  /* flushes and compactions at a time; 2 */
+} fl_kv_store_opts;
+
+/** Open or make. @param opts NULL, or a field of 0: the defaults named at each field
+ * @return FLUSS_E_KV_STORAGE_EXCEPTION with the path and the reason. gives (fl_kv_store_close). */
+FLUSS_CHECKED fluss_code_t fl_kv_store_open_with(const char *dir, const fl_kv_store_opts *opts,
+                                                 fl_kv_store **store, fluss_error_t *err);
+/** The same with the defaults. */
 FLUSS_CHECKED fluss_code_t fl_kv_store_open(const char *dir, fl_kv_store **store,
                                             fluss_error_t *err);
+/** Write what is only in memory to files, close. NULL allowed. */
 void fl_kv_store_close(fl_kv_store *store);
+/** Write the rows that are only in memory to files: less log to replay after a crash. Blocks. */
+FLUSS_CHECKED fluss_code_t fl_kv_store_flush(fl_kv_store *store, fluss_error_t *err);
+/** Link or copy a consistent state of both families to a directory that does not exist yet. Blocks.
+ */
+FLUSS_CHECKED fluss_code_t fl_kv_store_checkpoint(fl_kv_store *store, const char *dir,
+                                                  fluss_error_t *err);
 
 /** Read a value. @param value gives (fl_free); NULL data and size 0 when absent, `found` says so.
  */
@@ -22,13 +41,31 @@ FLUSS_CHECKED fluss_code_t fl_kv_get(fl_kv_store *store, fl_kv_family family, fl
                                      uint8_t **value, size_t *size, bool *found,
                                      fluss_error_t *err);
 
+/** One result of a multi-get; data gives (fl_free), NULL when absent. */
+typedef struct fl_kv_value {
+    uint8_t *data;
+    size_t size;
+    bool found;
+} fl_kv_value;
+/** Read many values at once. @param values count of them; all absent after an error */
+FLUSS_CHECKED fluss_code_t fl_kv_multi_get(fl_kv_store *store, fl_kv_family family,
+                                           const fl_slice *keys, size_t count, fl_kv_value *values,
+                                           fluss_error_t *err);
+
 /** Changes that happen together or not at all. */
 typedef struct fl_kv_write fl_kv_write;
 fl_kv_write *fl_kv_write_new(void) FLUSS_CHECKED; /* NULL: out of memory */
+/* Out of memory in one of these is reported by the commit. Keys and values are copied. */
 void fl_kv_write_put(fl_kv_write *write, fl_kv_family family, fl_slice key, fl_slice value);
 void fl_kv_write_delete(fl_kv_write *write, fl_kv_family family, fl_slice key);
+/** Delete from <= key < to. */
 void fl_kv_write_delete_range(fl_kv_write *write, fl_kv_family family, fl_slice from, fl_slice to);
+/** Forget the changes, keep the memory. */
+void fl_kv_write_reset(fl_kv_write *write);
 void fl_kv_write_free(fl_kv_write *write);
+/** Apply. @param durable through the synced write-ahead log: on disk when this returns; else
+ * without it: lost by a crash until the next flush, whose order keeps earlier changes before later
+ * ones. The write may be committed or changed again. */
 FLUSS_CHECKED fluss_code_t fl_kv_write_commit(fl_kv_store *store, fl_kv_write *write, bool durable,
                                               fluss_error_t *err);
 

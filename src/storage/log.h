@@ -8,11 +8,14 @@
 #include "base/frame.h"
 
 typedef struct fl_log_store fl_log_store;
+/* Descriptors shared by many logs (storage/file.h). */
+typedef struct fl_file_cache fl_file_cache;
 
 typedef struct fl_log_store_opts {
     size_t segment_size_max;      /* bytes; 1 GiB */
     size_t index_interval_size;   /* bytes of log between two index entries; 4 KiB */
     int64_t writer_expiration_ms; /* 7 days */
+    fl_file_cache *files; /* borrowed until close: one for all logs of a server; NULL: its own */
 } fl_log_store_opts;
 
 typedef struct fl_log_appended {
@@ -26,6 +29,7 @@ typedef struct fl_log_appended {
  * scanned batch by batch, CRC verified, and cut after the last good one; indexes that are missing
  * or wrong are rebuilt; writer state is rebuilt.
  *
+ * @param opts  NULL, or a field of 0: the defaults named at each field
  * @param store gives (fl_log_store_close)
  * @return FLUSS_E_LOG_STORAGE_EXCEPTION: I/O, with path and reason; FLUSS_E_CORRUPT_RECORD: a
  * sealed segment is broken
@@ -33,8 +37,11 @@ typedef struct fl_log_appended {
 FLUSS_CHECKED fluss_code_t fl_log_store_open(const char *dir, const fl_log_store_opts *opts,
                                              int64_t now_ms, fl_log_store **store,
                                              fluss_error_t *err);
+/** Make everything durable, note that the log is whole, free it. The log is good on disk even when
+ * that fails; then the next open scans it. No ticket is open. NULL allowed. */
 void fl_log_store_close(fl_log_store *store);
-/** Close and remove the directory. NULL allowed. */
+/** Close and remove the directory with all its files. The store is gone also after an error. NULL
+ * allowed. */
 FLUSS_CHECKED fluss_code_t fl_log_store_delete(fl_log_store *store, fluss_error_t *err);
 
 /**
@@ -66,6 +73,10 @@ uint64_t fl_log_store_size(const fl_log_store *store);
 FLUSS_CHECKED fluss_code_t fl_log_store_read(fl_log_store *store, int64_t offset, size_t size_max,
                                              bool at_least_one, fl_frame **frame,
                                              fluss_error_t *err);
+/** The same, but no batch that reaches past `end` (a high watermark, at most the end offset). */
+FLUSS_CHECKED fluss_code_t fl_log_store_read_until(fl_log_store *store, int64_t offset, int64_t end,
+                                                   size_t size_max, bool at_least_one,
+                                                   fl_frame **frame, fluss_error_t *err);
 /** Base offset of the first batch with commit timestamp >= timestamp_ms; end offset when all are
  * older. */
 FLUSS_CHECKED fluss_code_t fl_log_store_offset_for_time(fl_log_store *store, int64_t timestamp_ms,
@@ -77,7 +88,9 @@ FLUSS_CHECKED fluss_code_t fl_log_store_expire(fl_log_store *store, int64_t now_
 
 /** Group commit. begin on the owner thread notes what is to be made durable; run does the blocking
  * part on any thread; end on the owner thread moves the durable offset and frees the ticket. One
- * ticket at a time. */
+ * ticket at a time. Appends and reads may go on meanwhile; close and delete may not. When run
+ * failed, end reports it, and the next ticket writes the same bytes again before it syncs: the
+ * system may have dropped them. */
 typedef struct fl_log_sync fl_log_sync;
 FLUSS_CHECKED fluss_code_t fl_log_sync_begin(fl_log_store *store, fl_log_sync **sync,
                                              fluss_error_t *err);

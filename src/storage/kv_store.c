@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* RocksDB behind a small face. `catalog` and `rows` are column families of one database: changes of
+ * rows skip the write-ahead log, for the changelog of the bucket can bring them back, and carry the
+ * applied log offset with them in the same batch. Blocks are LZ4, with a full bloom filter of ten
+ * bits a key, in one bounded cache that holds indexes and filters too. */
+#include "kv_store.h"
+
+#include <rocksdb/c.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "storage/file.h"
+
+enum { FAMILY_COUNT = 3, DEFAULT_FAMILY = 2, MULTI_GET_CHUNK = 64 };
+_Static_assert(FL_KV_CATALOG == 0 && FL_KV_ROWS == 1, "families index the handles");
+enum { CATALOG_BUFFER_SIZE = 4 << 20, WAL_SIZE_MAX = 64 << 20, INFO_LOG_SIZE_MAX = 1 << 20 };
+enum { INFO_LEVEL_WARN = 2, BLOOM_BITS = 10, WRITE_SIZE_MAX = 1 << 30 };
+
+struct fl_kv_store {
+    rocksdb_t *db;
+    rocksdb_options_t *options;
+    rocksdb_options_t *catalog_options, *rows_options;
+    rocksdb_cache_t *cache;
+    rocksdb_column_family_handle_t *families[FAMILY_COUNT];
+    rocksdb_readoptions_t *read_options;
+    rocksdb_writeoptions_t *durable_options, *memory_options;
+    rocksdb_flushoptions_t *flush_options;
+};
+
+/** An error with the engine's reason, which is freed. */
+static fluss_code_t kv_error(fluss_error_t *err, const char *action, char *reason)
+{
+    const fluss_code_t rc = fl_error(err, FLUSS_E_KV_STORAGE_EXCEPTION, FLUSS_KIND_SERVER,
+                                     "key-value store: %s: %s", action, reason);
+    rocksdb_free(reason);
+    return rc;
+}
+
+/* Opening. */
+
+static fl_kv_store_opts with_defaults(const fl_kv_store_opts *opts)
+{
+    fl_kv_store_opts result = opts == NULL ? (fl_kv_store_opts){0} : *opts;
+    result.write_buffer_size =
+        result.write_buffer_size == 0 ? (size_t)32 << 20 : result.write_buffer_size;
+    result.write_buffers_max = result.write_buffers_max == 0 ? 3 : result.write_buffers_max;
+    result.cache_size = result.cache_size == 0 ? (size_t)64 << 20 : result.cache_size;
+    result.open_files_max = result.open_files_max == 0 ? 256 : result.open_files_max;
+    result.background_jobs_max = result.background_jobs_max == 0 ? 2 : result.background_jobs_max;
+    return result;
+}
+
+static rocksdb_options_t *family_options(rocksdb_cache_t *cache, size_t buffer_size,
+                                         size_t buffer_count)
+{
+    rocksdb_options_t *options = rocksdb_options_create();
+    rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
+    rocksdb_block_based_options_set_block_cache(table, cache);
+    rocksdb_block_based_options_set_filter_policy(
+        table, rocksdb_filterpolicy_create_bloom_full(BLOOM_BITS));
+    rocksdb_block_based_options_set_cache_index_and_filter_blocks(table, 1);
+    rocksdb_block_based_options_set_pin_l0_filter_and_index_blocks_in_cache(table, 1);
+    rocksdb_block_based_options_set_format_version(table, 5);
+    rocksdb_options_set_block_based_table_factory(options, table);
+    rocksdb_block_based_options_destroy(table);
+    rocksdb_options_set_compression(options, rocksdb_lz4_compression);
+    rocksdb_options_set_write_buffer_size(options, buffer_size);
+    rocksdb_options_set_max_write_buffer_number(options, (int)buffer_count);
+    rocksdb_options_set_level_compaction_dynamic_level_bytes(options, 1);
+    return options;
+}
+
+static void set_options(fl_kv_store *store, const fl_kv_store_opts *opts)
+{
+    store->cache = rocksdb_cache_create_lru(opts->cache_size);
+    store->catalog_options = family_options(store->cache, CATALOG_BUFFER_SIZE, 2);
+    store->rows_options =
+        family_options(store->cache, opts->write_buffer_size, opts->write_buffers_max);
+    store->options = rocksdb_options_create();
+    rocksdb_options_set_create_if_missing(store->options, 1);
+    rocksdb_options_set_create_missing_column_families(store->options, 1);
+    rocksdb_options_set_max_open_files(store->options, opts->open_files_max);
+    rocksdb_options_set_max_background_jobs(store->options, opts->background_jobs_max);
+    rocksdb_options_set_max_total_wal_size(store->options, WAL_SIZE_MAX);
+    rocksdb_options_set_bytes_per_sync(store->options, 1 << 20);
+    rocksdb_options_set_info_log_level(store->options, INFO_LEVEL_WARN);
+    rocksdb_options_set_keep_log_file_num(store->options, 2);
+    rocksdb_options_set_max_log_file_size(store->options, INFO_LOG_SIZE_MAX);
+    store->read_options = rocksdb_readoptions_create();
+    store->flush_options = rocksdb_flushoptions_create();
+    rocksdb_flushoptions_set_wait(store->flush_options, 1);
+    store->durable_options = rocksdb_writeoptions_create();
+    rocksdb_writeoptions_set_sync(store->durable_options, 1);
+    store->memory_options = rocksdb_writeoptions_create();
+    rocksdb_writeoptions_disable_WAL(store->memory_options, 1);
+}
+
+static fluss_code_t make_dir(const char *dir, fluss_error_t *err)
+{
+    fl_file_cache *cache = fl_file_cache_new(0);
+    if (cache == NULL) {
+        return fl_error_nomem(err);
+    }
+    size_t made;
+    const fluss_code_t rc = fl_dir_make(cache, dir, &made, err);
+    fl_file_cache_free(cache);
+    if (rc == FLUSS_E_LOG_STORAGE_EXCEPTION && err != NULL) {
+        err->code = FLUSS_E_KV_STORAGE_EXCEPTION;
+    }
+    return rc == FLUSS_E_LOG_STORAGE_EXCEPTION ? FLUSS_E_KV_STORAGE_EXCEPTION : rc;
+}
+
+fluss_code_t fl_kv_store_open_with(const char *dir, const fl_kv_store_opts *opts,
+                                   fl_kv_store **store, fluss_error_t *err)
+{
+    *store = NULL;
+    FL_TRY(make_dir(dir, err));
+    fl_kv_store *opened = fl_calloc(1, sizeof(*opened));
+    if (opened == NULL) {
+        return fl_error_nomem(err);
+    }
+    const fl_kv_store_opts all = with_defaults(opts);
+    set_options(opened, &all);
+    const char *names[FAMILY_COUNT] = {"catalog", "rows", "default"};
+    const rocksdb_options_t *options[FAMILY_COUNT] = {opened->catalog_options, opened->rows_options,
+                                                      opened->catalog_options};
+    char *reason = NULL;
+    opened->db = rocksdb_open_column_families(opened->options, dir, FAMILY_COUNT, names, options,
+                                              opened->families, &reason);
+    if (reason != NULL) {
+        const fluss_code_t rc = kv_error(err, dir, reason);
+        opened->db = NULL;
+        fl_kv_store_close(opened);
+        return rc;
+    }
+    *store = opened;
+    return 0;
+}
+
+fluss_code_t fl_kv_store_open(const char *dir, fl_kv_store **store, fluss_error_t *err)
+{
+    return fl_kv_store_open_with(dir, NULL, store, err);
+}
+
+void fl_kv_store_close(fl_kv_store *store)
+{
+    if (store == NULL) {
+        return;
+    }
+    if (store->db != NULL) {
+        const fluss_code_t rc = fl_kv_store_flush(store, NULL); /* else replayed from the log */
+        (void)rc;
+        for (int i = 0; i < FAMILY_COUNT; i++) {
+            rocksdb_column_family_handle_destroy(store->families[i]);
+        }
+        rocksdb_close(store->db);
+    }
+    rocksdb_options_destroy(store->options);
+    rocksdb_options_destroy(store->catalog_options);
+    rocksdb_options_destroy(store->rows_options);
+    rocksdb_cache_destroy(store->cache);
+    rocksdb_readoptions_destroy(store->read_options);
+    rocksdb_writeoptions_destroy(store->durable_options);
+    rocksdb_writeoptions_destroy(store->memory_options);
+    rocksdb_flushoptions_destroy(store->flush_options);
+    fl_free(store);
+}
+
+fluss_code_t fl_kv_store_flush(fl_kv_store *store, fluss_error_t *err)
+{
+    char *reason = NULL;
+    rocksdb_flush_cf(store->db, store->flush_options, store->families[FL_KV_ROWS], &reason);
+    return reason == NULL ? 0 : kv_error(err, "flush", reason);
+}
+
+fluss_code_t fl_kv_store_checkpoint(fl_kv_store *store, const char *dir, fluss_error_t *err)
+{
+    char *reason = NULL;
+    rocksdb_checkpoint_t *checkpoint = rocksdb_checkpoint_object_create(store->db, &reason);
+    if (reason == NULL) {
+        rocksdb_checkpoint_create(checkpoint, dir, 0, &reason);
+    }
+    if (checkpoint != NULL) {
+        rocksdb_checkpoint_object_destroy(checkpoint);
+    }
+    return reason == NULL ? 0 : kv_error(err, dir, reason);
+}
+
+/* Reading. */
+
+/** Copy what the engine found. @param pinned NULL: absent */
+static fluss_code_t copy_value(const rocksdb_pinnableslice_t *pinned, uint8_t **value, size_t *size,
+                               bool *found, fluss_error_t *err)
+{
+    *value = NULL;
+    *size = 0;
+    *found = pinned != NULL;
+    if (pinned == NULL) {
+        return 0;
+    }
+    const char *data = rocksdb_pinnableslice_value(pinned, size);
+    *value = fl_alloc(*size);
+    if (*value == NULL) {
+        *size = 0;
+        *found = false;
+        return fl_error_nomem(err);
+    }
+    memcpy(*value, data, *size);
+    return 0;
+}
+
+fluss_code_t fl_kv_get(fl_kv_store *store, fl_kv_family family, fl_slice key, uint8_t **value,
+                       size_t *size, bool *found, fluss_error_t *err)
+{
+    char *reason = NULL;
+    rocksdb_pinnableslice_t *pinned =
+        rocksdb_get_pinned_cf(store->db, store->read_options, store->families[family],
+                              (const char *)key.data, key.size, &reason);
+    const fluss_code_t rc = copy_value(pinned, value, size, found, err);
+    rocksdb_pinnableslice_destroy(pinned);
+    return reason == NULL ? rc : kv_error(err, "get", reason);
+}
+
+static fluss_code_t multi_get_chunk(fl_kv_store *store, fl_kv_family family, const fl_slice *keys,
+                                    size_t count, fl_kv_value *values, fluss_error_t *err)
+{
+    const char *datas[MULTI_GET_CHUNK];
+    size_t sizes[MULTI_GET_CHUNK];
+    char *reasons[MULTI_GET_CHUNK] = {0};
+    rocksdb_pinnableslice_t *pinned[MULTI_GET_CHUNK] = {0};
+    for (size_t i = 0; i < count; i++) {
+        datas[i] = (const char *)keys[i].data;
+        sizes[i] = keys[i].size;
+    }
+    rocksdb_batched_multi_get_cf(store->db, store->read_options, store->families[family], count,
+                                 datas, sizes, pinned, reasons, false);
+    fluss_code_t rc = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (reasons[i] != NULL) {
+            rc = kv_error(rc == 0 ? err : NULL, "get", reasons[i]);
+        } else if (rc == 0) {
+            rc = copy_value(pinned[i], &values[i].data, &values[i].size, &values[i].found, err);
+        }
+        rocksdb_pinnableslice_destroy(pinned[i]);
+    }
+    return rc;
+}
+
+fluss_code_t fl_kv_multi_get(fl_kv_store *store, fl_kv_family family, const fl_slice *keys,
+                             size_t count, fl_kv_value *values, fluss_error_t *err)
+{
+    fluss_code_t rc = 0;
+    for (size_t i = 0; i < count; i++) {
+        values[i] = (fl_kv_value){0};
+    }
+    for (size_t at = 0; rc == 0 && at < count; at += MULTI_GET_CHUNK) {
+        const size_t rest = count - at;
+        rc = multi_get_chunk(store, family, keys + at,
+                             rest < MULTI_GET_CHUNK ? rest : MULTI_GET_CHUNK, values + at, err);
+    }
+    for (size_t i = 0; rc != 0 && i < count; i++) {
+        fl_free(values[i].data);
+        values[i] = (fl_kv_value){0};
+    }
+    return rc;
+}
+
+/* Writing: changes wait in a plain buffer, which can run out of memory without ending the process.
+ */
+
+typedef enum { CHANGE_PUT, CHANGE_DELETE, CHANGE_DELETE_RANGE } change_kind;
+
+/** In front of key and value (or of both ends of a range) in the buffer. */
+typedef struct change_head {
+    uint32_t first_size, second_size;
+    uint8_t kind, family;
+} change_head;
+
+struct fl_kv_write {
+    fl_buf changes;
+    bool is_incomplete; /* memory ran out: nothing may be committed */
+};
+
+fl_kv_write *fl_kv_write_new(void)
+{
+    fl_kv_write *write = fl_calloc(1, sizeof(*write));
+    if (write != NULL) {
+        fl_buf_init(&write->changes, WRITE_SIZE_MAX);
+    }
+    return write;
+}
+
+void fl_kv_write_free(fl_kv_write *write)
+{
+    if (write != NULL) {
+        fl_buf_deinit(&write->changes);
+        fl_free(write);
+    }
+}
+
+void fl_kv_write_reset(fl_kv_write *write)
+{
+    fl_buf_reset(&write->changes);
+    write->is_incomplete = false;
+}
+
+static void add_change(fl_kv_write *write, change_kind kind, fl_kv_family family, fl_slice first,
+                       fl_slice second)
+{
+    size_t size;
+    if (!fl_add_size(first.size, second.size, &size) || size > WRITE_SIZE_MAX ||
+        fl_buf_reserve(&write->changes, size + sizeof(change_head), NULL) != 0) {
+        write->is_incomplete = true;
+        return;
+    }
+    const change_head head = {.first_size = (uint32_t)first.size,
+                              .second_size = (uint32_t)second.size,
+                              .kind = (uint8_t)kind,
+                              .family = (uint8_t)family};
+    if (fl_buf_append(&write->changes, &head, sizeof(head), NULL) != 0 ||
+        fl_buf_append_slice(&write->changes, first, NULL) != 0 ||
+        fl_buf_append_slice(&write->changes, second, NULL) != 0) {
+        write->is_incomplete = true;
+    }
+}
+
+void fl_kv_write_put(fl_kv_write *write, fl_kv_family family, fl_slice key, fl_slice value)
+{
+    add_change(write, CHANGE_PUT, family, key, value);
+}
+
+void fl_kv_write_delete(fl_kv_write *write, fl_kv_family family, fl_slice key)
+{
+    add_change(write, CHANGE_DELETE, family, key, fl_slice_of(NULL, 0));
+}
+
+void fl_kv_write_delete_range(fl_kv_write *write, fl_kv_family family, fl_slice from, fl_slice to)
+{
+    add_change(write, CHANGE_DELETE_RANGE, family, from, to);
+}
+
+static void fill_batch(const fl_kv_store *store, const fl_kv_write *write,
+                       rocksdb_writebatch_t *batch)
+{
+    const uint8_t *at = write->changes.data;
+    const uint8_t *end = at + write->changes.size;
+    while (at < end) {
+        change_head head;
+        memcpy(&head, at, sizeof(head));
+        rocksdb_column_family_handle_t *family = store->families[head.family];
+        const char *first = (const char *)at + sizeof(head);
+        const char *second = first + head.first_size;
+        switch ((change_kind)head.kind) {
+        case CHANGE_PUT:
+            rocksdb_writebatch_put_cf(batch, family, first, head.first_size, second,
+                                      head.second_size);
+            break;
+        case CHANGE_DELETE:
+            rocksdb_writebatch_delete_cf(batch, family, first, head.first_size);
+            break;
+        case CHANGE_DELETE_RANGE:
+            rocksdb_writebatch_delete_range_cf(batch, family, first, head.first_size, second,
+                                               head.second_size);
+            break;
+        }
+        at += sizeof(head) + head.first_size + head.second_size;
+    }
+}
+
+fluss_code_t fl_kv_write_commit(fl_kv_store *store, fl_kv_write *write, bool durable,
+                                fluss_error_t *err)
+{
+    if (write->is_incomplete) {
+        return fl_error_nomem(err);
+    }
+    if (write->changes.size == 0) {
+        return 0;
+    }
+    rocksdb_writebatch_t *batch = rocksdb_writebatch_create();
+    fill_batch(store, write, batch);
+    char *reason = NULL;
+    rocksdb_write(store->db, durable ? store->durable_options : store->memory_options, batch,
+                  &reason);
+    rocksdb_writebatch_destroy(batch);
+    return reason == NULL ? 0 : kv_error(err, "write", reason);
+}
+
+/* Iterating. */
+
+struct fl_kv_iter {
+    rocksdb_readoptions_t *options;
+    rocksdb_iterator_t *iterator;
+    bool is_started;
+    size_t from_size;
+    uint8_t bounds[]; /* from, to: the engine keeps pointers to `to` */
+};
+
+fluss_code_t fl_kv_iter_open(fl_kv_store *store, fl_kv_family family, fl_slice from, fl_slice to,
+                             fl_kv_iter **iter, fluss_error_t *err)
+{
+    *iter = NULL;
+    size_t size;
+    if (!fl_add_size(from.size, to.size, &size) || !fl_add_size(size, sizeof(**iter), &size)) {
+        return fl_error_nomem(err);
+    }
+    fl_kv_iter *opened = fl_alloc(size);
+    if (opened == NULL) {
+        return fl_error_nomem(err);
+    }
+    *opened = (fl_kv_iter){.options = rocksdb_readoptions_create(), .from_size = from.size};
+    if (from.size > 0) {
+        memcpy(opened->bounds, from.data, from.size);
+    }
+    if (to.size > 0) {
+        memcpy(opened->bounds + from.size, to.data, to.size);
+        rocksdb_readoptions_set_iterate_upper_bound(
+            opened->options, (const char *)opened->bounds + from.size, to.size);
+    }
+    opened->iterator =
+        rocksdb_create_iterator_cf(store->db, opened->options, store->families[family]);
+    *iter = opened;
+    return 0;
+}
+
+bool fl_kv_iter_next(fl_kv_iter *iter, fl_slice *key, fl_slice *value)
+{
+    if (iter->is_started) {
+        rocksdb_iter_next(iter->iterator);
+    } else if (iter->from_size > 0) {
+        rocksdb_iter_seek(iter->iterator, (const char *)iter->bounds, iter->from_size);
+    } else {
+        rocksdb_iter_seek_to_first(iter->iterator);
+    }
+    iter->is_started = true;
+    if (!rocksdb_iter_valid(iter->iterator)) {
+        return false;
+    }
+    size_t size;
+    const char *data = rocksdb_iter_key(iter->iterator, &size);
+    *key = fl_slice_of(data, size);
+    data = rocksdb_iter_value(iter->iterator, &size);
+    *value = fl_slice_of(data, size);
+    return true;
+}
+
+fluss_code_t fl_kv_iter_status(const fl_kv_iter *iter, fluss_error_t *err)
+{
+    char *reason = NULL;
+    rocksdb_iter_get_error(iter->iterator, &reason);
+    return reason == NULL ? 0 : kv_error(err, "iterate", reason);
+}
+
+void fl_kv_iter_close(fl_kv_iter *iter)
+{
+    if (iter != NULL) {
+        rocksdb_iter_destroy(iter->iterator);
+        rocksdb_readoptions_destroy(iter->options);
+        fl_free(iter);
+    }
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Retention removes whole sealed segments, oldest first, so that what is left is always one
+ * unbroken range of offsets; and the directory of a log that is dropped. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "storage/file.h"
+#include "storage/log_private.h"
+
+/** Whether the oldest segment may go. */
+static fluss_code_t is_expired(fl_log_store *store, int64_t now_ms, int64_t ttl_ms, bool *expired,
+                               fluss_error_t *err)
+{
+    fl_segment *oldest = store->segments[0];
+    if (oldest->newest_timestamp_ms < 0) {
+        int64_t next_offset;
+        FL_TRY(fl_segment_read_tail(oldest, &next_offset, err));
+    }
+    int64_t age_ms;
+    *expired =
+        !__builtin_sub_overflow(now_ms, oldest->newest_timestamp_ms, &age_ms) && age_ms > ttl_ms;
+    return 0;
+}
+
+static fluss_code_t remove_oldest(fl_log_store *store, fluss_error_t *err)
+{
+    fl_segment *oldest = store->segments[0];
+    FL_TRY(fl_segment_remove(oldest, err));
+    for (size_t i = 0; i < FL_LOG_HINT_COUNT; i++) {
+        if (store->hints[i].segment == oldest) {
+            store->hints[i].segment = NULL;
+        }
+    }
+    const int64_t base_offset = oldest->base_offset;
+    fl_segment_free(oldest);
+    store->segment_count--;
+    memmove(store->segments, store->segments + 1, store->segment_count * sizeof(fl_segment *));
+    store->start_offset = store->segments[0]->base_offset;
+    fl_log_drop_snapshot(store, base_offset);
+    return 0;
+}
+
+fluss_code_t fl_log_store_expire(fl_log_store *store, int64_t now_ms, int64_t ttl_ms,
+                                 size_t *removed, fluss_error_t *err)
+{
+    *removed = 0;
+    fl_writers_expire(&store->writers, now_ms, store->opts.writer_expiration_ms);
+    while (ttl_ms >= 0 && store->segment_count > 1) {
+        bool expired;
+        const bool is_in_sync = store->sync != NULL && store->sync->segment == store->segments[0];
+        FL_TRY(is_expired(store, now_ms, ttl_ms, &expired, err));
+        if (!expired || is_in_sync) {
+            break;
+        }
+        FL_TRY(remove_oldest(store, err));
+        *removed += 1;
+    }
+    return 0;
+}
+
+static fluss_code_t remove_files(const char *dir, fluss_error_t *err)
+{
+    DIR *entries = opendir(dir);
+    if (entries == NULL) {
+        return errno == ENOENT ? 0 : fl_file_error(err, "open directory", dir, NULL, errno);
+    }
+    fluss_code_t rc = 0;
+    const struct dirent *entry;
+    while (rc == 0 && (entry = readdir(entries)) != NULL) {
+        const bool is_self = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+        if (!is_self && unlinkat(dirfd(entries), entry->d_name, 0) != 0 && errno != ENOENT) {
+            rc = fl_file_error(err, "remove", dir, entry->d_name, errno);
+        }
+    }
+    closedir(entries);
+    return rc;
+}
+
+fluss_code_t fl_log_store_delete(fl_log_store *store, fluss_error_t *err)
+{
+    if (store == NULL) {
+        return 0;
+    }
+    FL_ASSERT(store->sync == NULL);
+    char *dir = store->dir;
+    store->dir = NULL;
+    store->checkpoint_offset = store->end_offset; /* nothing to keep */
+    fl_log_store_close(store);
+    fluss_code_t rc = remove_files(dir, err);
+    if (rc == 0 && rmdir(dir) != 0 && errno != ENOENT) {
+        rc = fl_file_error(err, "remove directory", dir, NULL, errno);
+    }
+    fl_free(dir);
+    return rc;
+}
