@@ -20,7 +20,7 @@ typedef struct fl_schema {
     atomic_int ref_count;
     fl_arena arena;
     fl_column *columns;
-    size_t column_count;
+    size_t column_count, column_capacity;
     uint32_t *primary_key; /* column indexes in key order; empty: log table */
     size_t primary_key_count;
     int32_t auto_increment; /* column index, -1: none */
@@ -39,6 +39,12 @@ void fl_schema_unref(fl_schema *schema); /* NULL allowed */
  * @return FLUSS_KIND_ARGUMENT: empty, repeated or not UTF-8 name */
 FLUSS_CHECKED fluss_code_t fl_schema_add(fl_schema *schema, const char *name, const fl_type *type,
                                          const char *comment, fluss_error_t *err);
+/** Append a column as it is, ids included (columns read from JSON, or of an older schema). The
+ * column is copied; highest_field_id rises to its largest id. */
+FLUSS_CHECKED fluss_code_t fl_schema_add_column(fl_schema *schema, const fl_column *column,
+                                                fluss_error_t *err);
+/** Check that all ids, of columns and nested fields, are different and at most highest_field_id. */
+FLUSS_CHECKED fluss_code_t fl_schema_check_ids(const fl_schema *schema, fluss_error_t *err);
 /** Set the primary key by names, in key order; its columns become NOT NULL. @return unknown or
  * repeated name */
 FLUSS_CHECKED fluss_code_t fl_schema_set_primary_key(fl_schema *schema, const char *const *names,

@@ -33,6 +33,18 @@ void fl_table_desc_free(fl_table_desc *desc);
 /** Set or replace a property (value NULL: remove), kept sorted by key. */
 FLUSS_CHECKED fluss_code_t fl_table_desc_set_property(fl_table_desc *desc, const char *key,
                                                       const char *value, fluss_error_t *err);
+/** The same for the user's own properties. */
+FLUSS_CHECKED fluss_code_t fl_table_desc_set_custom(fl_table_desc *desc, const char *key,
+                                                    const char *value, fluss_error_t *err);
+/** Replace the rest; all is copied. @param comment NULL: none */
+FLUSS_CHECKED fluss_code_t fl_table_desc_set_comment(fl_table_desc *desc, const char *comment,
+                                                     fluss_error_t *err);
+FLUSS_CHECKED fluss_code_t fl_table_desc_set_partition_keys(fl_table_desc *desc,
+                                                            const char *const *names, size_t count,
+                                                            fluss_error_t *err);
+FLUSS_CHECKED fluss_code_t fl_table_desc_set_bucket_keys(fl_table_desc *desc,
+                                                         const char *const *names, size_t count,
+                                                         fluss_error_t *err);
 /** Value of a table.* property; NULL: not set. */
 const char *fl_table_desc_property(const fl_table_desc *desc, const char *key);
 

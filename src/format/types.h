@@ -27,6 +27,16 @@ struct fl_field {
     fl_type type;
 };
 
+/** "INT", "TIMESTAMP_LTZ"; any fluss_type_t. */
+const char *fl_type_root_name(uint8_t root);
+/** DECIMAL, TIME and TIMESTAMP* have a precision; CHAR and BINARY a length. */
+bool fl_type_root_has_precision(uint8_t root);
+bool fl_type_root_has_length(uint8_t root);
+/** ARRAY, MAP, ROW. */
+bool fl_type_root_is_nested(uint8_t root);
+/** Check ranges, depth and field names of a type that code or a peer made.
+ * @return FLUSS_KIND_ARGUMENT: says what is out of range */
+FLUSS_CHECKED fluss_code_t fl_type_check(const fl_type *type, fluss_error_t *err);
 /** Equal in everything but field ids and descriptions. */
 bool fl_type_equal(const fl_type *a, const fl_type *b);
 /** Deep copy into an arena. */
