@@ -18,7 +18,7 @@ fl_segment *fl_segment_new(fl_file_cache *cache, const char *dir, int64_t base_o
     char name[FL_FILE_NAME_SIZE];
     (void)snprintf(name, sizeof(name), "%020lld.log", (long long)base_offset);
     segment->base_offset = base_offset;
-    segment->newest_timestamp_ms = -1;
+    segment->newest_timestamp_ms = segment->newest_time_offset = -1;
     fl_file_init(&segment->log, cache, dir, name);
     fl_offset_index_init(&segment->offsets, cache, dir, base_offset);
     fl_time_index_init(&segment->times, cache, dir, base_offset);
@@ -52,20 +52,23 @@ fluss_code_t fl_segment_reserve(fl_segment *segment, fluss_error_t *err)
 void fl_segment_index(fl_segment *segment, uint64_t position, size_t size, int64_t base_offset,
                       const fl_batch_head *head, size_t interval)
 {
+    if (head->commit_timestamp_ms > segment->newest_timestamp_ms) {
+        segment->newest_timestamp_ms = head->commit_timestamp_ms;
+        segment->newest_time_offset = base_offset;
+    }
     if (segment->unindexed_size > interval) {
         fl_offset_index_append(
             &segment->offsets,
             &(fl_offset_entry){.last_offset = head->next_offset - 1, .position = position});
-        fl_time_index_append(
-            &segment->times,
-            &(fl_time_entry){.timestamp_ms = head->commit_timestamp_ms, .offset = base_offset});
+        if (segment->newest_time_offset >= 0) {
+            fl_time_index_append(&segment->times,
+                                 &(fl_time_entry){.timestamp_ms = segment->newest_timestamp_ms,
+                                                  .offset = segment->newest_time_offset});
+        }
         segment->unindexed_size = 0;
     }
     segment->unindexed_size += size;
     segment->size = position + size;
-    if (head->commit_timestamp_ms > segment->newest_timestamp_ms) {
-        segment->newest_timestamp_ms = head->commit_timestamp_ms;
-    }
 }
 
 fluss_code_t fl_segment_flush_indexes(fl_segment *segment, uint64_t position, int64_t offset,
@@ -127,12 +130,14 @@ fluss_code_t fl_segment_find_time(fl_segment *segment, int64_t timestamp_ms, int
                                   fluss_error_t *err)
 {
     *offset = -1;
-    if (segment->size == 0) {
+    if (segment->size == 0 || timestamp_ms == INT64_MIN) {
+        *offset = segment->size == 0 ? -1 : segment->base_offset;
         return 0;
     }
     fl_time_entry entry;
     uint64_t position = 0;
-    FL_TRY(fl_time_index_find(&segment->times, timestamp_ms, &entry, err));
+    /* From a batch that is older for sure, to the first that is not. */
+    FL_TRY(fl_time_index_find(&segment->times, timestamp_ms - 1, &entry, err));
     if (entry.timestamp_ms >= 0) {
         FL_TRY(fl_segment_find(segment, entry.offset, &position, err));
     }

@@ -18,6 +18,7 @@ typedef struct fl_segment {
     uint64_t size;               /* bytes of good batches */
     uint64_t unindexed_size;     /* bytes since the last index entry */
     int64_t newest_timestamp_ms; /* of the last batch; -1: empty, or not read yet */
+    int64_t newest_time_offset;  /* base offset of the first batch with it; -1: not known */
 } fl_segment;
 
 /** A segment without content; opens nothing. @param dir views; outlives the segment. NULL: no
