@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 SASL_USERS = ["admin:admin-secret", "alice:alice-secret"]
@@ -91,6 +92,29 @@ def cmocka_tally(entry):
         tally.fail(f"{name}: {entry['result']}, status {entry.get('returncode')}")
     if entry["result"] == "OK" and tally.passed == 0 and not tally.skipped:
         tally.passed = 1  # a program without cmocka counts as one test
+    return tally
+
+
+def pytest_tally(name, command, env, cwd):
+    """Run pytest and count from its JUnit file; a run that broke off is a failure more."""
+    tally = Tally(name)
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        junit = Path(folder) / "junit.xml"
+        command = [*command, f"--junitxml={junit}"]
+        done = subprocess.run(command, cwd=cwd, env=env, check=False, stdin=subprocess.DEVNULL)
+        cases = ElementTree.parse(junit).iter("testcase") if junit.exists() else []
+        for case in cases:
+            title = f"{case.get('classname')}::{case.get('name')}"
+            if case.find("failure") is not None or case.find("error") is not None:
+                tally.fail(title)
+            elif case.find("skipped") is not None:
+                tally.skip(title, case.find("skipped").get("message", ""))
+            else:
+                tally.passed += 1
+    if done.returncode != 0 and not tally.failed:
+        tally.fail(f"pytest ended with status {done.returncode}")
+    tally.seconds = time.monotonic() - started
     return tally
 
 
