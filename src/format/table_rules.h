@@ -50,8 +50,10 @@ typedef struct fl_table_defaults {
 FLUSS_CHECKED fluss_code_t fl_table_rules_fill_defaults(fl_table_desc *desc,
                                                         const fl_table_defaults *defaults,
                                                         fluss_error_t *err);
-/** ALTER_TABLE of one property. @param value NULL: reset
- * @return FLUSS_E_INVALID_CONFIG: unknown, not alterable or a bad value */
+/** ALTER_TABLE of one property; a key without "table." in front is the user's own and may change.
+ * @param value NULL: reset
+ * @return FLUSS_E_INVALID_CONFIG: unknown or a bad value; FLUSS_E_INVALID_ALTER_TABLE: can't be
+ * altered (on this table) */
 FLUSS_CHECKED fluss_code_t fl_table_rules_check_alter_property(const fl_table_desc *desc,
                                                                const char *key, const char *value,
                                                                fluss_error_t *err);
@@ -90,7 +92,7 @@ typedef struct fl_table_settings {
     int compression_level;
     fl_row_format kv_format;
     int32_t kv_format_version;
-    int64_t log_ttl_ms;       /* 0: for ever */
+    int64_t log_ttl_ms;       /* -1: for ever */
     int64_t log_local_ttl_ms; /* -1: not set */
     int32_t tiered_local_segments;
     fl_merge_engine merge_engine;
@@ -101,7 +103,7 @@ typedef struct fl_table_settings {
     fl_auto_partition auto_partition;
     fl_lake_format lake_format;
     bool lake_enabled;
-    /* table.statistics.columns as column indexes, from the descriptor's arena of `settings`. */
+    /* table.statistics.columns as column indexes. */
     uint32_t *statistics_columns;
     size_t statistics_column_count;
     /* The encoders of keys (spec/formats.md 5.1). */
@@ -116,6 +118,15 @@ typedef struct fl_table_settings {
  */
 FLUSS_CHECKED fluss_code_t fl_table_settings_read(const fl_table_desc *desc, fl_arena *arena,
                                                   fl_table_settings *settings, fluss_error_t *err);
+/** table.log.ttl in milliseconds; -1: for ever, or unreadable. */
+int64_t fl_table_log_ttl_ms(const fl_table_desc *desc);
+/** Parts of the checks above that also serve ALTER_TABLE: aggregation functions of the columns
+ * (39, or 15 on a key column), and a time format against its unit (15). */
+FLUSS_CHECKED fluss_code_t fl_table_rules_check_aggregation(const fl_schema *schema,
+                                                            fl_merge_engine engine,
+                                                            fluss_error_t *err);
+FLUSS_CHECKED fluss_code_t fl_rules_check_time_format(const char *format, fl_time_unit unit,
+                                                      fluss_error_t *err);
 /** Column indexes of the physical primary key (primary key without partition keys, in key order)
  * or, for a log table, none. @param columns room for primary_key_count */
 size_t fl_table_physical_key(const fl_table_desc *desc, uint32_t *columns);
