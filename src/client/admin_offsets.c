@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls that ask the leaders of a table's buckets: offsets and statistics. Both find the table
+ * first, send one request a leader, and answer when the last has come. */
+#include <fluss/fluss_admin.h>
+#include <string.h>
+
+#include "client/admin.h"
+#include "client/metadata.h"
+
+enum { OFFSET_EARLIEST = 0, OFFSET_LATEST = 1, OFFSET_TIMESTAMP = 2 };
+
+typedef struct asking {
+    fl_msg_pb_table_path path;
+    const char *partition;
+    fl_located located;
+    int32_t *buckets; /* wanted; all when none were named */
+    size_t bucket_count;
+    int64_t spec;
+    const fl_result_column *columns;
+    size_t column_count;
+    fluss_result_t *result;
+    size_t pending;
+    fluss_error_t err; /* the first failure */
+    void (*send)(fl_op *op, const char *address, const int32_t *buckets, size_t count);
+} asking;
+
+static void locate(fl_op *op);
+
+static void start_round(fl_op *op)
+{
+    asking *a = op->state;
+    fluss_result_free(a->result);
+    a->result = NULL;
+    locate(op);
+}
+
+static void finish_part(fl_op *op)
+{
+    asking *a = op->state;
+    if (--a->pending > 0) {
+        return;
+    }
+    fluss_result_t *result = a->result;
+    a->result = NULL;
+    if (a->err.code == 0) {
+        fl_op_complete(op, (fl_value){.kind = FL_VALUE_RESULT, .v.object = result});
+        return;
+    }
+    fluss_result_free(result);
+    const fluss_error_t err = a->err;
+    if (fl_op_may_retry(op, &err)) {
+        a->err = (fluss_error_t){0};
+        fl_op_retry(op, start_round);
+    } else {
+        fl_op_fail(op, &err);
+    }
+}
+
+static void keep_error(asking *a, const fluss_error_t *err)
+{
+    if (a->err.code == 0) {
+        a->err = *err;
+    }
+}
+
+static void keep_bucket_error(asking *a, int32_t bucket, int32_t code, fl_slice text)
+{
+    fluss_error_t err;
+    (void)fl_error_server(&err, code, (const char *)text.data, text.size);
+    fl_error_prefix(&err, "bucket %d: ", bucket);
+    keep_error(a, &err);
+}
+
+static void add_row(asking *a, const fl_cell *cells)
+{
+    if (a->result == NULL) {
+        a->result = fl_result_new(a->columns, a->column_count);
+    }
+    fluss_error_t err;
+    if (a->result == NULL) {
+        (void)fl_error_nomem(&a->err);
+    } else if (fl_result_append(a->result, cells, &err) != 0) {
+        keep_error(a, &err);
+    }
+}
+
+/* One request a leader; `pending` counts one more while this runs. */
+static void ask_leaders(fl_op *op)
+{
+    asking *a = op->state;
+    const fl_metadata *metadata = op->client->metadata;
+    int32_t *group = fl_arena_array(&op->arena, a->bucket_count, sizeof(*group));
+    bool *is_asked = fl_arena_array(&op->arena, a->bucket_count, sizeof(*is_asked));
+    a->pending = 1;
+    if (group == NULL || is_asked == NULL) {
+        (void)fl_error_nomem(&a->err);
+        finish_part(op);
+        return;
+    }
+    for (size_t i = 0; i < a->bucket_count; i++) {
+        fluss_bucket_t bucket = {a->located.table_id, a->located.partition_id, a->buckets[i]};
+        const int32_t leader = fl_metadata_leader(metadata, &bucket);
+        const char *address = fl_metadata_server(metadata, leader);
+        if (is_asked[i]) {
+            continue;
+        }
+        if (address == NULL) {
+            (void)fl_error(&a->err, FLUSS_E_UNKNOWN_TABLE_OR_BUCKET, FLUSS_KIND_ARGUMENT,
+                           "bucket %d: the table has %d buckets", bucket.bucket,
+                           a->located.bucket_count);
+            a->err.retriable = bucket.bucket >= 0 && bucket.bucket < a->located.bucket_count;
+            continue;
+        }
+        size_t count = 0;
+        for (size_t j = i; j < a->bucket_count; j++) {
+            bucket.bucket = a->buckets[j];
+            if (fl_metadata_leader(metadata, &bucket) == leader) {
+                is_asked[j] = true;
+                group[count++] = a->buckets[j];
+            }
+        }
+        a->pending++;
+        a->send(op, address, group, count);
+    }
+    finish_part(op);
+}
+
+static void on_located(fl_op *op)
+{
+    asking *a = op->state;
+    if (a->bucket_count == 0) {
+        a->bucket_count = (size_t)a->located.bucket_count;
+        a->buckets = fl_arena_array(&op->arena, a->bucket_count, sizeof(*a->buckets));
+        for (size_t i = 0; i < a->bucket_count && a->buckets != NULL; i++) {
+            a->buckets[i] = (int32_t)i;
+        }
+    }
+    ask_leaders(op);
+}
+
+static void locate(fl_op *op)
+{
+    asking *a = op->state;
+    fl_op_locate(op, &a->path, a->partition, &a->located, on_located);
+}
+
+/* ---- offsets ---- */
+
+static const fl_result_column offset_columns[] = {{"bucket", true}, {"offset", true}};
+
+static void on_offsets(void *context, const fl_reply *reply, const fluss_error_t *failure,
+                       bool was_sent)
+{
+    (void)was_sent;
+    fl_op *op = context;
+    asking *a = op->state;
+    if (failure != NULL) {
+        keep_error(a, failure);
+        finish_part(op);
+        return;
+    }
+    const fl_msg_list_offsets_response *response = reply->message;
+    for (size_t i = 0; i < response->buckets_resp_count && a->err.code == 0; i++) {
+        const fl_msg_pb_list_offsets_resp_for_bucket *bucket = &response->buckets_resp[i];
+        if (bucket->has_error_code && bucket->error_code != 0) {
+            keep_bucket_error(a, bucket->bucket_id, bucket->error_code, bucket->error_message);
+            continue;
+        }
+        const fl_cell cells[] = {fl_cell_number(bucket->bucket_id),
+                                 fl_cell_number_if(bucket->has_offset, bucket->offset)};
+        add_row(a, cells);
+    }
+    finish_part(op);
+}
+
+static void send_offsets(fl_op *op, const char *address, const int32_t *buckets, size_t count)
+{
+    asking *a = op->state;
+    int32_t *copy = fl_arena_array(&op->arena, count, sizeof(*copy));
+    fluss_error_t err;
+    fluss_code_t rc = copy != NULL ? 0 : fl_error_nomem(&err);
+    if (rc == 0) {
+        memcpy(copy, buckets, count * sizeof(*copy));
+        const fl_msg_list_offsets_request request = {
+            .follower_server_id = -1,
+            .offset_type = a->spec == FLUSS_EARLIEST ? OFFSET_EARLIEST
+                           : a->spec == FLUSS_LATEST ? OFFSET_LATEST
+                                                     : OFFSET_TIMESTAMP,
+            .table_id = a->located.table_id,
+            .has_partition_id = a->located.partition_id != FL_NO_PARTITION,
+            .partition_id = a->located.partition_id,
+            .bucket_id = copy,
+            .bucket_id_count = count,
+            .has_start_timestamp = a->spec >= 0,
+            .start_timestamp = a->spec,
+        };
+        rc = fl_op_call(op, address, FL_API_LIST_OFFSETS, &request, on_offsets, &err);
+    }
+    if (rc != 0) {
+        keep_error(a, &err);
+        a->pending--;
+    }
+}
+
+static const fl_op_kind offsets_kind = {.start = locate};
+
+static asking *new_asking(fl_op *op, fluss_path_t path)
+{
+    asking *a = fl_op_array(op, 1, sizeof(*a));
+    if (a != NULL) {
+        op->state = a;
+        a->path = fl_op_path(op, path);
+    }
+    return a;
+}
+
+fluss_future_t *fluss_list_offsets(fluss_conn_t *conn, fluss_path_t path, const char *partition,
+                                   const int32_t *buckets, size_t n, int64_t spec)
+{
+    fl_op *op = fl_admin_op(conn, &offsets_kind);
+    asking *a = new_asking(op, path);
+    if (a != NULL) {
+        bool has_partition;
+        a->partition = (const char *)fl_op_text_or_none(op, partition, &has_partition).data;
+        a->spec = spec;
+        a->send = send_offsets;
+        a->columns = offset_columns;
+        a->column_count = FL_COUNT_OF(offset_columns);
+        fl_admin_need(op, n == 0 || buckets != NULL, "buckets must not be NULL");
+        fl_admin_need(op, spec >= FLUSS_EARLIEST,
+                      "spec is FLUSS_EARLIEST, FLUSS_LATEST or milliseconds since 1970");
+        a->buckets = fl_op_array(op, n, sizeof(*a->buckets));
+        if (a->buckets != NULL && n > 0 && buckets != NULL) {
+            memcpy(a->buckets, buckets, n * sizeof(*buckets));
+            a->bucket_count = n;
+        }
+    }
+    return fl_op_submit(op);
+}
+
+/* ---- statistics ---- */
+
+static const fl_result_column stats_columns[] = {
+    {"partition_id", true},
+    {"bucket", true},
+    {"row_count", true},
+};
+
+static void on_stats(void *context, const fl_reply *reply, const fluss_error_t *failure,
+                     bool was_sent)
+{
+    (void)was_sent;
+    fl_op *op = context;
+    asking *a = op->state;
+    if (failure != NULL) {
+        keep_error(a, failure);
+        finish_part(op);
+        return;
+    }
+    const fl_msg_get_table_stats_response *response = reply->message;
+    for (size_t i = 0; i < response->buckets_resp_count && a->err.code == 0; i++) {
+        const fl_msg_pb_table_stats_resp_for_bucket *bucket = &response->buckets_resp[i];
+        if (bucket->has_error_code && bucket->error_code != 0) {
+            keep_bucket_error(a, bucket->bucket_id, bucket->error_code, bucket->error_message);
+            continue;
+        }
+        const fl_cell cells[] = {
+            fl_cell_number_if(bucket->has_partition_id, bucket->partition_id),
+            fl_cell_number(bucket->bucket_id),
+            fl_cell_number_if(bucket->has_row_count, bucket->row_count),
+        };
+        add_row(a, cells);
+    }
+    finish_part(op);
+}
+
+static void send_stats(fl_op *op, const char *address, const int32_t *buckets, size_t count)
+{
+    asking *a = op->state;
+    fluss_error_t err;
+    fl_msg_pb_table_stats_req_for_bucket *wanted =
+        fl_arena_array(&op->arena, count, sizeof(*wanted));
+    fluss_code_t rc = wanted != NULL ? 0 : fl_error_nomem(&err);
+    if (rc == 0) {
+        for (size_t i = 0; i < count; i++) {
+            wanted[i].has_partition_id = a->located.partition_id != FL_NO_PARTITION;
+            wanted[i].partition_id = a->located.partition_id;
+            wanted[i].bucket_id = buckets[i];
+        }
+        const fl_msg_get_table_stats_request request = {
+            .table_id = a->located.table_id,
+            .buckets_req = wanted,
+            .buckets_req_count = count,
+        };
+        rc = fl_op_call(op, address, FL_API_GET_TABLE_STATS, &request, on_stats, &err);
+    }
+    if (rc != 0) {
+        keep_error(a, &err);
+        a->pending--;
+    }
+}
+
+static const fl_op_kind stats_kind = {.start = locate};
+
+fluss_future_t *fluss_table_stats(fluss_conn_t *conn, fluss_path_t path)
+{
+    fl_op *op = fl_admin_op(conn, &stats_kind);
+    asking *a = new_asking(op, path);
+    if (a != NULL) {
+        a->send = send_stats;
+        a->columns = stats_columns;
+        a->column_count = FL_COUNT_OF(stats_columns);
+    }
+    return fl_op_submit(op);
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fluss_connect, fluss_close, fluss_conn_free.
+ *
+ * Connecting: take the settings, start the loop, find or start an embedded server (on a pool
+ * thread), learn the servers. Closing: writers drain, then everything else ends with
+ * FLUSS_KIND_CLOSED, then an embedded server that nobody else uses stops. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "client/client_private.h"
+#include "client/metadata.h"
+#include "client/sender.h"
+
+static const char embedded_prefix[] = "embedded:";
+
+typedef struct connecting {
+    fl_task task;
+    fl_work work;
+    fl_client *client; /* shares */
+    fluss_future_t *future;
+    fluss_error_t err;
+} connecting;
+
+static void end_connecting(connecting *c, const fluss_error_t *err)
+{
+    fl_client *client = c->client;
+    if (err != NULL) {
+        fl_future_fail(c->future, err);
+    } else {
+        fluss_conn_t *conn = fl_calloc(1, sizeof(*conn));
+        if (conn == NULL) {
+            fluss_error_t nomem;
+            (void)fl_error_nomem(&nomem);
+            fl_future_fail(c->future, &nomem);
+        } else {
+            conn->client = fl_client_ref(client);
+            fl_future_complete_or_free(c->future,
+                                       (fl_value){.kind = FL_VALUE_CONN, .v.object = conn});
+        }
+    }
+    fl_free(c);
+    fl_client_unref(client);
+}
+
+static void on_servers(void *context, const fluss_error_t *err)
+{
+    end_connecting(context, err);
+}
+
+static void learn_servers(connecting *c)
+{
+    const fl_metadata_want want = {.partition_id = FL_NO_PARTITION};
+    if (fl_metadata_refresh(c->client->metadata, want, on_servers, c, &c->err) != 0) {
+        const fluss_error_t err = c->err;
+        end_connecting(c, &err);
+    }
+}
+
+static void acquire_embedded(fl_work *work)
+{
+    connecting *c = FL_CONTAINER_OF(work, connecting, work);
+    const char *servers = fl_config_text(&c->client->config->bootstrap_servers, c->client->config);
+    if (fl_embedded_acquire(servers + strlen(embedded_prefix), &c->client->embedded,
+                            c->client->bootstrap, &c->err) != 0) {
+        c->client->embedded = NULL;
+    }
+}
+
+static void on_embedded(fl_work *work)
+{
+    connecting *c = FL_CONTAINER_OF(work, connecting, work);
+    if (c->err.code != 0) {
+        const fluss_error_t err = c->err;
+        end_connecting(c, &err);
+        return;
+    }
+    learn_servers(c);
+}
+
+static void run_connect(fl_task *task)
+{
+    connecting *c = FL_CONTAINER_OF(task, connecting, task);
+    const char *servers = fl_config_text(&c->client->config->bootstrap_servers, c->client->config);
+    if (strncmp(servers, embedded_prefix, strlen(embedded_prefix)) != 0) {
+        learn_servers(c);
+        return;
+    }
+    c->work = (fl_work){.work = acquire_embedded, .done = on_embedded};
+    if (fl_loop_work(c->client->loop, &c->work, &c->err) != 0) {
+        const fluss_error_t err = c->err;
+        end_connecting(c, &err);
+    }
+}
+
+fluss_future_t *fluss_connect(const fluss_config_t *config)
+{
+    fluss_error_t err;
+    connecting *c = fl_calloc(1, sizeof(*c));
+    if (c == NULL) {
+        (void)fl_error_nomem(&err);
+        return fl_future_failed(&err);
+    }
+    fluss_code_t rc = config == NULL ? fl_error_argument(&err, "the configuration must not be NULL")
+                                     : fl_client_new(config, &c->client, &err);
+    if (rc != 0) {
+        fl_free(c);
+        return fl_future_failed(&err);
+    }
+    fluss_future_t *future = fl_future_new();
+    c->future = future;
+    c->task.run = run_connect;
+    fl_loop_post(c->client->loop, &c->task);
+    return future;
+}
+
+void fluss_conn_free(fluss_conn_t *conn)
+{
+    if (conn != NULL) {
+        fl_client_unref(conn->client);
+        fl_free(conn);
+    }
+}
+
+/* ---- closing ---- */
+
+typedef struct closing {
+    fl_task task;
+    fl_work work;
+    fl_client *client; /* shares; NULL: on behalf of the reaper */
+    fluss_future_t *future;
+    fl_client *target;
+    void (*done)(void *context); /* instead of the future */
+    void *context;
+    int64_t limit_ms;
+} closing;
+
+static void finish_close(closing *c)
+{
+    if (c->future != NULL) {
+        fl_future_complete_void(c->future);
+    } else {
+        c->done(c->context);
+    }
+    fl_client *client = c->client;
+    fl_free(c);
+    fl_client_unref(client);
+}
+
+static void release_embedded(fl_work *work)
+{
+    closing *c = FL_CONTAINER_OF(work, closing, work);
+    fl_embedded_release(c->target->embedded);
+    c->target->embedded = NULL;
+}
+
+static void on_released(fl_work *work)
+{
+    finish_close(FL_CONTAINER_OF(work, closing, work));
+}
+
+/* The writers are done, or out of time: end the rest. */
+static void on_drained(void *context)
+{
+    closing *c = context;
+    fl_client *client = c->target;
+    fl_client_end_parts(client);
+    c->work = (fl_work){.work = release_embedded, .done = on_released};
+    if (client->embedded == NULL || fl_loop_work(client->loop, &c->work, NULL) != 0) {
+        finish_close(c);
+    }
+}
+
+static void run_close(fl_task *task)
+{
+    closing *c = FL_CONTAINER_OF(task, closing, task);
+    if (atomic_load(&c->target->is_closed)) {
+        finish_close(c);
+        return;
+    }
+    fl_sender_drain(c->target->sender, c->limit_ms, on_drained, c);
+}
+
+fluss_code_t fl_client_close_now(fl_client *client, int64_t limit_ms, void (*done)(void *context),
+                                 void *context)
+{
+    closing *c = fl_calloc(1, sizeof(*c));
+    if (c == NULL) {
+        return FLUSS_E_CLIENT;
+    }
+    *c = (closing){
+        .task.run = run_close,
+        .target = client,
+        .done = done,
+        .context = context,
+        .limit_ms = limit_ms,
+    };
+    atomic_store(&client->is_closing, true);
+    fl_loop_post(client->loop, &c->task);
+    return 0;
+}
+
+fluss_future_t *fluss_close(fluss_conn_t *conn)
+{
+    fluss_error_t err;
+    if (conn == NULL) {
+        (void)fl_error_argument(&err, "the connection must not be NULL");
+        return fl_future_failed(&err);
+    }
+    fl_client *client = conn->client;
+    closing *c = fl_calloc(1, sizeof(*c));
+    if (c == NULL || fl_client_is_forked(client)) {
+        if (c == NULL || fl_client_check(client, &err) == 0) {
+            (void)fl_error_nomem(&err);
+        }
+        fl_free(c);
+        return fl_future_failed(&err);
+    }
+    fluss_future_t *future = fl_future_new();
+    *c = (closing){
+        .task.run = run_close,
+        .client = fl_client_ref(client),
+        .target = client,
+        .future = future,
+        .limit_ms = client->config->request_timeout_ms.number,
+    };
+    atomic_store(&client->is_closing, true);
+    fl_loop_post(client->loop, &c->task);
+    return future;
+}

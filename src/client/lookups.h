@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lookup batcher of a client. */
+#ifndef FL_LOOKUPS_H
+#define FL_LOOKUPS_H
+#include "client/client.h"
+
+/** gives. NULL: out of memory. Thread: any. */
+fl_lookups *fl_lookups_new(fl_client *client) FLUSS_CHECKED;
+/** After the loop has ended. NULL allowed. */
+void fl_lookups_free(fl_lookups *lookups);
+/** Fail what waits. Thread: loop. */
+void fl_lookups_close(fl_lookups *lookups, const fluss_error_t *why);
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Building, sending, repeating and finishing of remote calls. */
+#include "client/op.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "client/metadata.h"
+#include "client/random.h"
+
+enum { RETRY_MS_MIN = 10, RETRY_MS_MAX = 500 };
+
+/* ---- building ---- */
+
+fl_op *fl_op_new(fl_client *client, const fl_op_kind *kind)
+{
+    fl_op *op = fl_calloc(1, sizeof(*op));
+    if (op == NULL) {
+        return NULL;
+    }
+    fl_arena_init(&op->arena);
+    op->kind = kind;
+    op->future = fl_future_new();
+    if (client == NULL) {
+        (void)fl_error_argument(&op->err, "the handle must not be NULL");
+    } else {
+        op->client = fl_client_ref(client);
+        if (fl_client_check(client, &op->err) == 0) {
+            op->err = (fluss_error_t){0};
+        }
+    }
+    op->request = fl_op_array(op, 1, kind->request_size + 1);
+    return op;
+}
+
+void fl_op_reject(fl_op *op, const fluss_error_t *err)
+{
+    if (op != NULL && op->err.code == 0) {
+        op->err = *err;
+    }
+}
+
+void *fl_op_array(fl_op *op, size_t count, size_t size)
+{
+    if (op == NULL) {
+        return NULL;
+    }
+    void *array = fl_arena_array(&op->arena, count, size);
+    if (array == NULL && op->err.code == 0) {
+        (void)fl_error_nomem(&op->err);
+    }
+    return array;
+}
+
+fl_slice fl_op_text_or_none(fl_op *op, const char *text, bool *has)
+{
+    *has = text != NULL;
+    if (op == NULL || text == NULL) {
+        return (fl_slice){0};
+    }
+    const char *copy = fl_arena_strdup(&op->arena, text);
+    if (copy == NULL) {
+        if (op->err.code == 0) {
+            (void)fl_error_nomem(&op->err);
+        }
+        return (fl_slice){0};
+    }
+    return fl_slice_str(copy);
+}
+
+fl_slice fl_op_text(fl_op *op, const char *text, const char *what)
+{
+    bool has;
+    const fl_slice copy = fl_op_text_or_none(op, text, &has);
+    if (!has && op != NULL && op->err.code == 0) {
+        (void)fl_error_argument(&op->err, "%s must not be NULL", what);
+    }
+    return copy;
+}
+
+fl_msg_pb_table_path fl_op_path(fl_op *op, fluss_path_t path)
+{
+    return (fl_msg_pb_table_path){
+        .database_name = fl_op_text(op, path.database, "the database name"),
+        .table_name = fl_op_text(op, path.table, "the table name"),
+    };
+}
+
+fl_msg_pb_key_value *fl_op_pairs(fl_op *op, const fluss_kv_t *pairs, size_t n, const char *what)
+{
+    if (n > 0 && pairs == NULL) {
+        fluss_error_t err;
+        (void)fl_error_argument(&err, "%s must not be NULL", what);
+        fl_op_reject(op, &err);
+        return NULL;
+    }
+    fl_msg_pb_key_value *copies = fl_op_array(op, n, sizeof(*copies));
+    for (size_t i = 0; copies != NULL && i < n; i++) {
+        copies[i].key = fl_op_text(op, pairs[i].key, what);
+        copies[i].value = fl_op_text(op, pairs[i].value, what);
+    }
+    return copies;
+}
+
+static void free_op(fl_op *op)
+{
+    fl_timer_free(op->timer);
+    fl_arena_deinit(&op->arena);
+    fl_client *client = op->client;
+    fl_free(op);
+    fl_client_unref(client);
+}
+
+static void run_start(fl_task *task)
+{
+    fl_op *op = FL_CONTAINER_OF(task, fl_op, task);
+    op->deadline_ms = fl_clock_ms() + op->client->config->request_timeout_ms.number;
+    if (op->kind->start != NULL) {
+        op->kind->start(op);
+    } else {
+        fl_op_send(op);
+    }
+}
+
+fluss_future_t *fl_op_submit(fl_op *op)
+{
+    if (op == NULL) {
+        fluss_error_t err;
+        (void)fl_error_nomem(&err);
+        return fl_future_failed(&err);
+    }
+    fluss_future_t *future = op->future;
+    if (op->err.code != 0) {
+        fl_future_fail(future, &op->err);
+        free_op(op);
+        return future;
+    }
+    op->task.run = run_start;
+    fl_loop_post(op->client->loop, &op->task);
+    return future;
+}
+
+/* ---- ending ---- */
+
+void fl_op_complete(fl_op *op, fl_value value)
+{
+    fl_future_complete_or_free(op->future, value);
+    free_op(op);
+}
+
+void fl_op_fail(fl_op *op, const fluss_error_t *err)
+{
+    fl_future_fail(op->future, err);
+    free_op(op);
+}
+
+/* ---- sending ---- */
+
+int64_t fl_op_time_left(const fl_op *op)
+{
+    const int64_t left = op->deadline_ms - fl_clock_ms();
+    return left > 0 ? left : 1;
+}
+
+fluss_code_t fl_op_call(fl_op *op, const char *address, fl_api_key key, const void *request,
+                        fl_call_done done, fluss_error_t *err)
+{
+    const fl_call_spec spec = {
+        .address = address,
+        .key = key,
+        .message = request,
+        .timeout_ms = fl_op_time_left(op),
+        .done = done,
+        .context = op,
+    };
+    return fl_rpc_call(op->client->rpc, &spec, err);
+}
+
+bool fl_op_may_retry(const fl_op *op, const fluss_error_t *err)
+{
+    return (err->retriable != 0 || err->code == FLUSS_E_NOT_COORDINATOR_LEADER) &&
+           fl_clock_ms() < op->deadline_ms && !fl_future_is_abandoned(op->future);
+}
+
+static void on_timer(void *context)
+{
+    fl_op *op = context;
+    op->then(op);
+}
+
+void fl_op_retry(fl_op *op, void (*then)(fl_op *op))
+{
+    fluss_error_t err;
+    if (op->timer == NULL && fl_timer_new(op->client->loop, on_timer, op, &op->timer, &err) != 0) {
+        fl_op_fail(op, &err);
+        return;
+    }
+    const int shift = op->attempt < 6 ? op->attempt : 6;
+    const int64_t delay = (int64_t)RETRY_MS_MIN << shift;
+    const int64_t capped = delay < RETRY_MS_MAX ? delay : RETRY_MS_MAX;
+    op->attempt++;
+    op->then = then;
+    fl_timer_start(op->timer, capped / 2 + (int64_t)(fl_random() % (uint64_t)(capped / 2 + 1)));
+}
+
+static void on_servers(void *context, const fluss_error_t *err)
+{
+    fl_op *op = context;
+    const fl_metadata *metadata = op->client->metadata;
+    if (err == NULL && fl_metadata_coordinator(metadata) != NULL) {
+        fl_op_send(op);
+        return;
+    }
+    fluss_error_t none;
+    if (err == NULL) {
+        (void)fl_error(&none, FLUSS_E_NETWORK_EXCEPTION, FLUSS_KIND_NETWORK,
+                       "the cluster names no coordinator");
+        err = &none;
+    }
+    if (fl_op_may_retry(op, err)) {
+        fl_op_retry(op, fl_op_send);
+    } else {
+        fl_op_fail(op, err);
+    }
+}
+
+/* Learn the servers again, then send. */
+static void refresh_and_send(fl_op *op)
+{
+    fluss_error_t err;
+    const fl_metadata_want want = {.partition_id = FL_NO_PARTITION};
+    if (fl_metadata_refresh(op->client->metadata, want, on_servers, op, &err) != 0) {
+        fl_op_fail(op, &err);
+    }
+}
+
+static void on_reply(void *context, const fl_reply *reply, const fluss_error_t *failure,
+                     bool was_sent)
+{
+    fl_op *op = context;
+    if (reply != NULL) {
+        fl_value value = {.kind = FL_VALUE_VOID};
+        fluss_error_t err;
+        const fluss_code_t rc =
+            op->kind->finish != NULL ? op->kind->finish(op, reply, &value, &err) : 0;
+        if (rc == 0) {
+            fl_op_complete(op, value);
+        } else {
+            fl_op_fail(op, &err);
+        }
+        return;
+    }
+    const bool is_answer = failure->kind == FLUSS_KIND_SERVER;
+    const bool is_safe = op->kind->is_read || !was_sent || is_answer;
+    if (!is_safe || !fl_op_may_retry(op, failure)) {
+        fl_op_fail(op, failure);
+    } else if (failure->code == FLUSS_E_NOT_COORDINATOR_LEADER || !is_answer) {
+        fl_op_retry(op, refresh_and_send);
+    } else {
+        fl_op_retry(op, fl_op_send);
+    }
+}
+
+void fl_op_send(fl_op *op)
+{
+    fl_metadata *metadata = op->client->metadata;
+    const char *address = op->kind->target == FL_TARGET_COORDINATOR
+                              ? fl_metadata_coordinator(metadata)
+                              : fl_metadata_any_server(metadata);
+    if (address == NULL) {
+        refresh_and_send(op);
+        return;
+    }
+    fluss_error_t err;
+    if (fl_op_call(op, address, op->kind->key, op->request, on_reply, &err) != 0) {
+        fl_op_fail(op, &err);
+    }
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A remote call in the making: an arena for its request and copies of the arguments, a future, and
+ * what to do with the answer. Administrative calls are one fl_op_kind each.
+ *
+ * The public function builds the op in the user's thread; the first wrong argument is kept and
+ * reported by the future. On the loop it is sent, repeated with back-off while that can help and
+ * the request timeout has not run out, and finished. */
+#ifndef FL_OP_H
+#define FL_OP_H
+#include "client/client.h"
+#include "client/result.h"
+#include "protocol/messages.h"
+
+typedef struct fl_op fl_op;
+
+typedef enum { FL_TARGET_COORDINATOR, FL_TARGET_ANY_SERVER } fl_op_target;
+
+typedef struct fl_op_kind {
+    fl_api_key key;
+    fl_op_target target;
+    bool is_read; /* may be repeated although the server may have done it */
+    size_t request_size;
+    /** Turn the response into the future's value. NULL: void. Thread: loop. */
+    fluss_code_t (*finish)(fl_op *op, const fl_reply *reply, fl_value *value, fluss_error_t *err);
+    /** Instead of sending `request`: a call of several steps, ended by fl_op_fail or
+     * fl_op_complete. Thread: loop. */
+    void (*start)(fl_op *op);
+} fl_op_kind;
+
+struct fl_op {
+    fl_task task;
+    const fl_op_kind *kind;
+    fl_client *client;      /* shares; NULL: connection handle was NULL */
+    fluss_future_t *future; /* the producer's reference */
+    fl_arena arena;
+    void *request; /* zeroed struct of the kind's request message */
+    void *state;   /* of kinds with `start` */
+    int64_t deadline_ms;
+    int attempt;
+    fl_timer *timer;
+    void (*then)(fl_op *op); /* when the timer fires */
+    fluss_error_t err;       /* the first failure while building */
+};
+
+/** gives (fl_op_submit). NULL: out of memory, which all functions here accept. Thread: any. */
+fl_op *fl_op_new(fl_client *client, const fl_op_kind *kind) FLUSS_CHECKED;
+/** Copy an argument; NULL is an error that names `what`. Thread: any. */
+fl_slice fl_op_text(fl_op *op, const char *text, const char *what);
+/** The same for a text that may be missing: sets *has. */
+fl_slice fl_op_text_or_none(fl_op *op, const char *text, bool *has);
+/** A zeroed array; NULL after a failure. */
+void *fl_op_array(fl_op *op, size_t count, size_t size);
+fl_msg_pb_table_path fl_op_path(fl_op *op, fluss_path_t path);
+/** Copy key-value pairs. */
+fl_msg_pb_key_value *fl_op_pairs(fl_op *op, const fluss_kv_t *pairs, size_t n, const char *what);
+/** Remember a failure of building; the first one stays. */
+void fl_op_reject(fl_op *op, const fluss_error_t *err);
+/** Start, or fail the future with the first failure. takes the op. gives the future. Thread: any.
+ */
+fluss_future_t *fl_op_submit(fl_op *op);
+
+/* ---- on the loop ---- */
+/** Complete the future and free the op. takes the value. */
+void fl_op_complete(fl_op *op, fl_value value);
+void fl_op_fail(fl_op *op, const fluss_error_t *err);
+/** Whether another attempt can help and there is time for it. */
+bool fl_op_may_retry(const fl_op *op, const fluss_error_t *err);
+/** Call `then` after the back-off of this attempt; fails the op when memory is out. */
+void fl_op_retry(fl_op *op, void (*then)(fl_op *op));
+/** Milliseconds until the deadline, at least 1. */
+int64_t fl_op_time_left(const fl_op *op);
+/** Send a request to an address; `done` as in fl_call_spec with the op as context. */
+FLUSS_CHECKED fluss_code_t fl_op_call(fl_op *op, const char *address, fl_api_key key,
+                                      const void *request, fl_call_done done, fluss_error_t *err);
+/** Send the op's own request as its kind says. */
+void fl_op_send(fl_op *op);
+
+/* ---- finding a table, for calls of several steps ---- */
+typedef struct fl_located {
+    int64_t table_id, partition_id; /* -1: not partitioned */
+    int32_t bucket_count;
+} fl_located;
+
+/**
+ * Ask for a table's id and bucket count, the partition's id, and wait until every bucket has a
+ * leader. Fails the op itself; on success calls `then`.
+ *
+ * @param partition name, or NULL; lives as long as the op
+ */
+void fl_op_locate(fl_op *op, const fl_msg_pb_table_path *path, const char *partition,
+                  fl_located *located, void (*then)(fl_op *op));
+#endif
