@@ -44,22 +44,22 @@ fluss_code_t fl_response_parse(fl_slice frame, fl_response_type *type, int32_t *
     return 0;
 }
 
-/* Append length, header and message. */
+/* Append length, header and message to an empty gather; the length once it is known. */
 static fluss_code_t put_frame(const uint8_t *header, size_t header_size, const fl_msg_desc *desc,
                               const void *message, fl_gather *out, fluss_error_t *err)
 {
-    const size_t message_size = fl_msg_size(desc, message);
-    if (message_size > (size_t)INT32_MAX - header_size) {
-        return fl_error_argument(err, "%s of %zu bytes does not fit a frame", fl_msg_name(desc),
-                                 message_size);
-    }
-    const size_t before = out->size;
-    uint8_t length[LENGTH_SIZE];
-    fl_store_be32(length, (uint32_t)(header_size + message_size));
+    uint8_t length[LENGTH_SIZE] = {0};
+    FL_ASSERT(out->size == 0);
     FL_TRY(fl_gather_copy(out, length, sizeof(length), err));
     FL_TRY(fl_gather_copy(out, header, header_size, err));
     FL_TRY(fl_msg_encode(desc, message, out, err));
-    FL_ASSERT(out->size - before == LENGTH_SIZE + header_size + message_size);
+    const size_t frame_size = out->size - LENGTH_SIZE;
+    if (frame_size > INT32_MAX) {
+        return fl_error_argument(err, "%s of %zu bytes does not fit a frame", fl_msg_name(desc),
+                                 frame_size);
+    }
+    fl_store_be32(length, (uint32_t)frame_size);
+    fl_gather_patch(out, 0, length, sizeof(length));
     return 0;
 }
 

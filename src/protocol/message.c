@@ -19,9 +19,9 @@
 #include "base/varint.h"
 #include "protocol/message_private.h"
 
-typedef struct cursor {
-    const uint8_t *at, *end;
-} cursor;
+/* The walks keep their state in registers: what they do for every value is inlined, and whatever is
+ * not inlined gets copies. */
+#define HOT static inline __attribute__((always_inline))
 
 typedef struct msg_decoder {
     const uint8_t *start; /* of the outermost message; errors say positions */
@@ -29,26 +29,43 @@ typedef struct msg_decoder {
     fluss_error_t *err;
 } msg_decoder;
 
-/* One tag, resolved: field is NULL when the number is not known. */
+typedef struct cursor {
+    const uint8_t *at, *end;
+} cursor;
+
+/* A tag, resolved: field is NULL when the number is not known. */
 typedef struct field_tag {
     const uint8_t *at;
+    const fl_msg_field *field;
     uint32_t number;
     uint8_t wire;
-    const fl_msg_field *field;
 } field_tag;
 
-static bool take_varint(cursor *from, uint64_t *value)
+typedef struct varint {
+    uint64_t value;
+    size_t size; /* 0: malformed or cut */
+} varint;
+
+static __attribute__((noinline)) varint load_long_varint(const uint8_t *at, size_t left)
+{
+    varint read = {0};
+    read.size = fl_varint_load(at, left, &read.value);
+    return read;
+}
+
+HOT bool take_varint(cursor *from, uint64_t *value)
 {
     if (FL_LIKELY(from->at < from->end && *from->at < 0x80)) {
         *value = *from->at++;
         return true;
     }
-    const size_t size = fl_varint_load(from->at, (size_t)(from->end - from->at), value);
-    from->at += size;
-    return size != 0;
+    const varint read = load_long_varint(from->at, (size_t)(from->end - from->at));
+    *value = read.value;
+    from->at += read.size;
+    return read.size != 0;
 }
 
-static bool take_sized(cursor *from, fl_slice *bytes)
+HOT bool take_sized(cursor *from, fl_slice *bytes)
 {
     uint64_t size;
     if (!take_varint(from, &size) || size > (size_t)(from->end - from->at)) {
@@ -59,7 +76,7 @@ static bool take_sized(cursor *from, fl_slice *bytes)
     return true;
 }
 
-static bool take_fixed(cursor *from, void *value, size_t size)
+HOT bool take_fixed(cursor *from, void *value, size_t size)
 {
     if ((size_t)(from->end - from->at) < size) {
         return false;
@@ -69,93 +86,99 @@ static bool take_fixed(cursor *from, void *value, size_t size)
     return true;
 }
 
-static fluss_code_t fail(const msg_decoder *decoder, const fl_msg_desc *desc, const field_tag *tag,
+static fluss_code_t fail(const msg_decoder *decoder, const fl_msg_desc *desc, field_tag tag,
                          const char *what)
 {
-    const size_t position = (size_t)(tag->at - decoder->start);
-    if (tag->field != NULL) {
-        return fl_error_corrupt(decoder->err, "%s.%s at byte %zu: %s", desc->name, tag->field->name,
+    const size_t position = (size_t)(tag.at - decoder->start);
+    if (tag.field != NULL) {
+        return fl_error_corrupt(decoder->err, "%s.%s at byte %zu: %s", desc->name, tag.field->name,
                                 position, what);
     }
     return fl_error_corrupt(decoder->err, "%s, field number %" PRIu32 " at byte %zu: %s",
-                            desc->name, tag->number, position, what);
+                            desc->name, tag.number, position, what);
 }
 
-static fluss_code_t fail_wire(const msg_decoder *decoder, const fl_msg_desc *desc,
-                              const field_tag *tag)
+static fluss_code_t fail_wire(const msg_decoder *decoder, const fl_msg_desc *desc, field_tag tag)
 {
     char what[64];
-    (void)snprintf(what, sizeof(what), "wire type %d, expected %d", tag->wire,
-                   fl_field_wire(tag->field->kind));
+    (void)snprintf(what, sizeof(what), "wire type %d, expected %d", tag.wire, tag.field->wire);
     return fail(decoder, desc, tag, what);
 }
 
-static fluss_code_t take_tag(const msg_decoder *decoder, const fl_msg_desc *desc, cursor *from,
-                             field_tag *tag)
+static fluss_code_t fail_tag(const msg_decoder *decoder, const fl_msg_desc *desc, const uint8_t *at)
+{
+    return fl_error_corrupt(decoder->err, "%s at byte %zu: no valid field tag", desc->name,
+                            (size_t)(at - decoder->start));
+}
+
+HOT fluss_code_t take_tag(const msg_decoder *decoder, const fl_msg_desc *desc, cursor *from,
+                          field_tag *tag)
 {
     uint64_t value;
     tag->at = from->at;
-    if (!take_varint(from, &value) || value > UINT32_MAX || value < 8) {
-        return fl_error_corrupt(decoder->err, "%s at byte %zu: no valid field tag", desc->name,
-                                (size_t)(tag->at - decoder->start));
+    if (FL_UNLIKELY(!take_varint(from, &value) || value > UINT32_MAX || value < 8)) {
+        return fail_tag(decoder, desc, tag->at);
     }
     tag->wire = value & 7;
     tag->number = (uint32_t)(value >> 3);
     tag->field = NULL;
     if (FL_LIKELY(tag->number <= desc->number_max) &&
-        desc->fields[tag->number - 1].kind != FL_FIELD_NONE) {
+        FL_LIKELY(desc->fields[tag->number - 1].kind != FL_FIELD_NONE)) {
         tag->field = &desc->fields[tag->number - 1];
     }
     return 0;
 }
 
-/* Whether the field is repeated and the tag holds many of its values. */
-static bool is_packed(const field_tag *tag)
+/* Whether the tag of a repeated field holds many of its values. */
+HOT bool is_packed(field_tag tag)
 {
-    return tag->wire == FL_WIRE_SIZED && tag->field->label >= FL_FIELD_REPEATED &&
-           fl_field_wire(tag->field->kind) != FL_WIRE_SIZED;
+    return tag.wire == FL_WIRE_SIZED && tag.field->wire != FL_WIRE_SIZED;
 }
 
-static fluss_code_t skip_value(const msg_decoder *decoder, const fl_msg_desc *desc,
-                               const field_tag *tag, cursor *from)
+/* Pass over the value after a tag. */
+static fluss_code_t skip_value(const msg_decoder *decoder, const fl_msg_desc *desc, field_tag tag,
+                               cursor from, const uint8_t **next)
 {
     uint64_t ignored;
     fl_slice bytes;
     bool ok;
-    switch (tag->wire) {
+    switch (tag.wire) {
     case FL_WIRE_VARINT:
-        ok = take_varint(from, &ignored);
+        ok = take_varint(&from, &ignored);
         break;
     case FL_WIRE_FIXED64:
-        ok = take_fixed(from, &ignored, sizeof(uint64_t));
+        ok = take_fixed(&from, &ignored, sizeof(uint64_t));
         break;
     case FL_WIRE_SIZED:
-        ok = take_sized(from, &bytes);
+        ok = take_sized(&from, &bytes);
         break;
     case FL_WIRE_FIXED32:
-        ok = take_fixed(from, &ignored, sizeof(uint32_t));
+        ok = take_fixed(&from, &ignored, sizeof(uint32_t));
         break;
     default:
         return fail(decoder, desc, tag, "unknown wire type");
     }
+    *next = from.at;
     return ok ? 0 : fail(decoder, desc, tag, "value is malformed or runs past the end");
 }
 
 /* How many values a packed field holds: every varint ends with one byte below 0x80. */
-static fluss_code_t count_packed(const msg_decoder *decoder, const fl_msg_desc *desc,
-                                 const field_tag *tag, fl_slice bytes, size_t *count)
+static fluss_code_t count_packed(const msg_decoder *decoder, const fl_msg_desc *desc, field_tag tag,
+                                 fl_slice bytes, size_t *count)
 {
-    const size_t width =
-        fl_field_wire(tag->field->kind) == FL_WIRE_VARINT ? 1 : fl_field_item_size(tag->field);
-    if (bytes.size % width != 0) {
-        return fail(decoder, desc, tag, "packed size is no multiple of the value size");
+    const size_t width = tag.field->wire == FL_WIRE_VARINT ? 1 : tag.field->item_size;
+    const bool is_cut = width == 1 ? bytes.size != 0 && bytes.data[bytes.size - 1] >= 0x80
+                                   : bytes.size % width != 0;
+    if (is_cut) {
+        return fail(decoder, desc, tag, "last packed value is cut");
     }
-    *count = bytes.size / width;
+    size_t counted = bytes.size / width;
     if (width == 1) {
         for (size_t i = 0; i < bytes.size; i++) {
-            *count -= bytes.data[i] >> 7;
+            counted -= bytes.data[i] >> 7;
         }
     }
+    *count += counted;
     return 0;
 }
 
@@ -166,26 +189,30 @@ static fluss_code_t count_repeated(const msg_decoder *decoder, const fl_msg_desc
     cursor from = {bytes.data, bytes.data + bytes.size};
     while (from.at < from.end) {
         field_tag tag;
+        fl_slice sized = {0};
         FL_TRY(take_tag(decoder, desc, &from, &tag));
-        const uint8_t *value = from.at;
-        FL_TRY(skip_value(decoder, desc, &tag, &from));
+        if (tag.wire != FL_WIRE_SIZED) {
+            const uint8_t *next;
+            FL_TRY(skip_value(decoder, desc, tag, from, &next));
+            from.at = next;
+        } else if (!take_sized(&from, &sized)) {
+            return fail(decoder, desc, tag, "size runs past the end");
+        }
         if (tag.field == NULL || tag.field->label < FL_FIELD_REPEATED) {
             continue;
         }
-        size_t count = 1;
-        cursor again = {value, from.end};
-        fl_slice sized = {0};
-        if (tag.wire == FL_WIRE_SIZED) {
-            (void)take_sized(&again, &sized); /* skip_value has read it */
+        size_t *count = fl_field_count(tag.field, message);
+        if (is_packed(tag)) {
+            FL_TRY(count_packed(decoder, desc, tag, sized, count));
+            continue;
         }
-        if (is_packed(&tag)) {
-            FL_TRY(count_packed(decoder, desc, &tag, sized, &count));
-        } else if (tag.wire != fl_field_wire(tag.field->kind)) {
-            return fail_wire(decoder, desc, &tag);
-        } else if (tag.field->message != NULL && sized.size < tag.field->message->size_min) {
-            return fail(decoder, desc, &tag, "too short for its required fields");
+        if (tag.wire != tag.field->wire) {
+            return fail_wire(decoder, desc, tag);
         }
-        *fl_field_count(tag.field, message) += count;
+        if (tag.field->message != NULL && sized.size < tag.field->message->size_min) {
+            return fail(decoder, desc, tag, "too short for its required fields");
+        }
+        (*count)++;
     }
     return 0;
 }
@@ -199,8 +226,8 @@ static fluss_code_t allocate_repeated(const msg_decoder *decoder, const fl_msg_d
         if (field->label < FL_FIELD_REPEATED || *fl_field_count(field, message) == 0) {
             continue;
         }
-        void *items = fl_arena_array(decoder->arena, *fl_field_count(field, message),
-                                     fl_field_item_size(field));
+        void *items =
+            fl_arena_array(decoder->arena, *fl_field_count(field, message), field->item_size);
         if (items == NULL) {
             return fl_error_nomem(decoder->err);
         }
@@ -211,7 +238,7 @@ static fluss_code_t allocate_repeated(const msg_decoder *decoder, const fl_msg_d
 }
 
 /* Read one scalar. False: malformed or cut. */
-static bool take_scalar(uint8_t kind, cursor *from, uint8_t *value)
+HOT bool take_scalar(uint8_t kind, cursor *from, uint8_t *value)
 {
     uint64_t bits;
     switch (kind) {
@@ -244,18 +271,14 @@ static bool take_scalar(uint8_t kind, cursor *from, uint8_t *value)
     }
 }
 
+/* Read values that count_packed has counted. */
 static fluss_code_t decode_packed(const msg_decoder *decoder, const fl_msg_desc *desc,
-                                  const field_tag *tag, cursor *from, uint8_t *items, size_t *count)
+                                  field_tag tag, fl_slice bytes, uint8_t *items, size_t *count)
 {
-    fl_slice bytes;
-    if (!take_sized(from, &bytes)) {
-        return fail(decoder, desc, tag, "packed values run past the end");
-    }
-    const size_t item_size = fl_field_item_size(tag->field);
     cursor values = {bytes.data, bytes.data + bytes.size};
     while (values.at < values.end) {
-        if (!take_scalar(tag->field->kind, &values, items + *count * item_size)) {
-            return fail(decoder, desc, tag, "packed value is malformed or cut");
+        if (!take_scalar(tag.field->kind, &values, items + *count * tag.field->item_size)) {
+            return fail(decoder, desc, tag, "packed value is malformed");
         }
         (*count)++;
     }
@@ -265,56 +288,50 @@ static fluss_code_t decode_packed(const msg_decoder *decoder, const fl_msg_desc 
 static fluss_code_t decode_message(const msg_decoder *decoder, const fl_msg_desc *desc,
                                    fl_slice bytes, int depth, uint8_t *message);
 
-static fluss_code_t decode_sized(const msg_decoder *decoder, const fl_msg_desc *desc,
-                                 const field_tag *tag, cursor *from, int depth, uint8_t *value)
+/* Where in the struct the value after a tag goes; marks it as present. */
+HOT uint8_t *place_of_value(const fl_msg_field *field, uint8_t *message)
 {
-    fl_slice bytes;
-    if (!take_sized(from, &bytes)) {
-        return fail(decoder, desc, tag, "size runs past the end");
-    }
-    if (tag->field->kind == FL_FIELD_MESSAGE) {
-        if (depth == FL_MSG_DEPTH_MAX) {
-            return fail(decoder, desc, tag, "nested deeper than 32 messages");
-        }
-        return decode_message(decoder, tag->field->message, bytes, depth + 1, value);
-    }
-    if (tag->field->kind == FL_FIELD_STRING && !fl_utf8_is_valid(bytes.data, bytes.size)) {
-        return fail(decoder, desc, tag, "text is not UTF-8");
-    }
-    memcpy(value, &bytes, sizeof(bytes));
-    return 0;
-}
-
-/* Decode the value after a tag into the struct. is_again: a single field that was there before. */
-static fluss_code_t decode_field(const msg_decoder *decoder, const fl_msg_desc *desc,
-                                 const field_tag *tag, cursor *from, int depth, bool is_again,
-                                 uint8_t *message)
-{
-    const fl_msg_field *field = tag->field;
-    uint8_t *value = message + field->position;
+    uint8_t *place = message + field->position;
     if (field->label >= FL_FIELD_REPEATED) {
         size_t *count = fl_field_count(field, message);
-        uint8_t *items;
-        memcpy(&items, value, sizeof(items));
-        if (is_packed(tag)) {
-            return decode_packed(decoder, desc, tag, from, items, count);
-        }
-        value = items + *count * fl_field_item_size(field);
+        memcpy(&place, message + field->position, sizeof(place));
+        place += *count * field->item_size;
         (*count)++;
-    } else if (tag->wire != fl_field_wire(field->kind)) {
-        return fail_wire(decoder, desc, tag);
     } else if (field->label == FL_FIELD_OPTIONAL) {
         *fl_field_has(field, message) = true;
     }
-    if (tag->wire == FL_WIRE_SIZED) {
-        if (is_again && field->label < FL_FIELD_REPEATED) {
-            memset(value, 0, fl_field_item_size(field));
+    return place;
+}
+
+/* Decode a string, bytes or message, or many packed scalars. is_again: the field was there before.
+ */
+HOT fluss_code_t decode_sized(const msg_decoder *decoder, const fl_msg_desc *desc, field_tag tag,
+                              fl_slice bytes, int depth, bool is_again, uint8_t *message)
+{
+    const fl_msg_field *field = tag.field;
+    if (field->wire != FL_WIRE_SIZED) {
+        uint8_t *items;
+        if (field->label < FL_FIELD_REPEATED) {
+            return fail_wire(decoder, desc, tag);
         }
-        return decode_sized(decoder, desc, tag, from, depth, value);
+        memcpy(&items, message + field->position, sizeof(items));
+        return decode_packed(decoder, desc, tag, bytes, items, fl_field_count(field, message));
     }
-    return take_scalar(field->kind, from, value)
-               ? 0
-               : fail(decoder, desc, tag, "value is malformed or runs past the end");
+    uint8_t *place = place_of_value(field, message);
+    if (field->kind == FL_FIELD_MESSAGE) {
+        if (depth == FL_MSG_DEPTH_MAX) {
+            return fail(decoder, desc, tag, "nested deeper than 32 messages");
+        }
+        if (is_again && field->label < FL_FIELD_REPEATED) {
+            memset(place, 0, field->item_size);
+        }
+        return decode_message(decoder, field->message, bytes, depth + 1, place);
+    }
+    if (field->kind == FL_FIELD_STRING && !fl_utf8_is_valid(bytes.data, bytes.size)) {
+        return fail(decoder, desc, tag, "text is not UTF-8");
+    }
+    memcpy(place, &bytes, sizeof(bytes));
+    return 0;
 }
 
 static fluss_code_t fail_missing(const msg_decoder *decoder, const fl_msg_desc *desc,
@@ -339,12 +356,25 @@ static fluss_code_t decode_message(const msg_decoder *decoder, const fl_msg_desc
         field_tag tag;
         FL_TRY(take_tag(decoder, desc, &from, &tag));
         if (FL_UNLIKELY(tag.field == NULL)) {
-            FL_TRY(skip_value(decoder, desc, &tag, &from));
+            const uint8_t *next;
+            FL_TRY(skip_value(decoder, desc, tag, from, &next));
+            from.at = next;
             continue;
         }
         const uint64_t bit = UINT64_C(1) << (tag.number - 1);
-        FL_TRY(decode_field(decoder, desc, &tag, &from, depth, (seen & bit) != 0, message));
+        const bool is_again = (seen & bit) != 0;
         seen |= bit;
+        if (tag.wire == FL_WIRE_SIZED) {
+            fl_slice sized;
+            if (FL_UNLIKELY(!take_sized(&from, &sized))) {
+                return fail(decoder, desc, tag, "size runs past the end");
+            }
+            FL_TRY(decode_sized(decoder, desc, tag, sized, depth, is_again, message));
+        } else if (FL_UNLIKELY(tag.wire != tag.field->wire)) {
+            return fail_wire(decoder, desc, tag);
+        } else if (!take_scalar(tag.field->kind, &from, place_of_value(tag.field, message))) {
+            return fail(decoder, desc, tag, "value is malformed or runs past the end");
+        }
     }
     const uint64_t missing = desc->required_bits & ~seen;
     return FL_LIKELY(missing == 0) ? 0 : fail_missing(decoder, desc, bytes, missing);

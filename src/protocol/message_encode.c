@@ -3,18 +3,14 @@
  * shortest form. Equal structs give equal bytes, and they are the bytes that the official peers
  * write.
  *
- * Small values gather in a scratch area and go out in runs; large bytes fields go out by reference.
- * A nested message is preceded by its size, so it is measured before it is written. */
+ * A nested message is preceded by its size. So that none has to be measured first, everything is
+ * written from the last byte to the first: the size is known when its turn comes. The scratch area
+ * fills downwards; large bytes fields only leave a note of where they belong, and go out by
+ * reference. At the end, the pieces go to the gather in their true order. */
+#include "base/alloc.h"
 #include "base/utf8.h"
 #include "base/varint.h"
 #include "protocol/message_private.h"
-
-typedef struct encoder {
-    fl_gather *out;
-    fluss_error_t *err;
-    size_t used; /* of scratch */
-    uint8_t scratch[1024];
-} encoder;
 
 /* An int32 is widened with its sign, as protobuf does. */
 static uint64_t varint_of(uint8_t kind, const uint8_t *value)
@@ -63,7 +59,7 @@ static size_t measure_value(const fl_msg_field *field, const uint8_t *value, int
 static size_t measure_values(const fl_msg_field *field, const uint8_t *first, size_t count,
                              int depth)
 {
-    const size_t item_size = fl_field_item_size(field);
+    const size_t item_size = field->item_size;
     size_t total = 0;
     for (size_t i = 0; i < count; i++) {
         total += measure_value(field, first + i * item_size, depth);
@@ -99,36 +95,113 @@ size_t fl_msg_size(const fl_msg_desc *desc, const void *message)
     return measure_message(desc, message, 1);
 }
 
-static fluss_code_t flush(encoder *to)
+/* A bytes field that goes out by reference: `bytes_after` bytes of the scratch area follow it. */
+typedef struct view {
+    fl_slice bytes;
+    size_t bytes_after;
+} view;
+
+enum { INLINE_SIZE = 1024, INLINE_VIEW_COUNT = 8 };
+
+typedef struct encoder {
+    fluss_error_t *err;
+    uint8_t *start, *at, *end;                   /* scratch area; written are at..end */
+    view *views;                                 /* the last one first in the stream */
+    size_t view_count, view_capacity, view_size; /* view_size: bytes of all views */
+    uint8_t inline_scratch[INLINE_SIZE];
+    view inline_views[INLINE_VIEW_COUNT];
+} encoder;
+
+static void encoder_init(encoder *to, fluss_error_t *err)
 {
-    const size_t size = to->used;
-    to->used = 0;
-    return size == 0 ? 0 : fl_gather_copy(to->out, to->scratch, size, to->err);
+    to->err = err;
+    to->start = to->inline_scratch;
+    to->at = to->end = to->inline_scratch + INLINE_SIZE;
+    to->views = to->inline_views;
+    to->view_count = to->view_size = 0;
+    to->view_capacity = INLINE_VIEW_COUNT;
 }
 
-/* Room for a few small values. */
-static fluss_code_t reserve(encoder *to, size_t size)
+static void encoder_deinit(encoder *to)
 {
-    return FL_LIKELY(sizeof(to->scratch) - to->used >= size) ? 0 : flush(to);
+    if (to->start != to->inline_scratch) {
+        fl_free(to->start);
+    }
+    if (to->views != to->inline_views) {
+        fl_free(to->views);
+    }
 }
 
-static fluss_code_t put_varint(encoder *to, uint64_t value)
+/* Bytes written so far. */
+static size_t written(const encoder *to)
 {
-    FL_TRY(reserve(to, FL_VARINT64_SIZE_MAX));
-    to->used += fl_varint_store(to->scratch + to->used, value);
+    return (size_t)(to->end - to->at) + to->view_size;
+}
+
+static fluss_code_t grow(encoder *to, size_t size)
+{
+    const size_t used = (size_t)(to->end - to->at);
+    size_t capacity;
+    if (!fl_add_size(used, size, &capacity) || !fl_mul_size(capacity, 2, &capacity)) {
+        return fl_error_nomem(to->err);
+    }
+    uint8_t *start = fl_alloc(capacity);
+    if (start == NULL) {
+        return fl_error_nomem(to->err);
+    }
+    memcpy(start + capacity - used, to->at, used);
+    if (to->start != to->inline_scratch) {
+        fl_free(to->start);
+    }
+    to->start = start;
+    to->end = start + capacity;
+    to->at = to->end - used;
     return 0;
 }
 
-static fluss_code_t put_tag(encoder *to, size_t number, uint8_t wire)
+/* Room for `size` bytes in front of what is written. */
+static inline fluss_code_t reserve(encoder *to, size_t size)
 {
-    return put_varint(to, (uint64_t)number << 3 | wire);
+    return FL_LIKELY((size_t)(to->at - to->start) >= size) ? 0 : grow(to, size);
 }
 
-static fluss_code_t put_fixed(encoder *to, const void *value, size_t size)
+static inline fluss_code_t put_varint(encoder *to, uint64_t value)
+{
+    FL_TRY(reserve(to, FL_VARINT64_SIZE_MAX));
+    if (FL_LIKELY(value < 0x80)) {
+        *--to->at = (uint8_t)value;
+        return 0;
+    }
+    to->at -= fl_varint_size(value);
+    (void)fl_varint_store(to->at, value);
+    return 0;
+}
+
+static inline fluss_code_t put_fixed(encoder *to, const void *value, size_t size)
 {
     FL_TRY(reserve(to, size));
-    memcpy(to->scratch + to->used, value, size);
-    to->used += size;
+    to->at -= size;
+    memcpy(to->at, value, size);
+    return 0;
+}
+
+static fluss_code_t put_view(encoder *to, fl_slice bytes)
+{
+    if (to->view_count == to->view_capacity) {
+        const size_t capacity = to->view_capacity * 2;
+        view *views = fl_alloc(capacity * sizeof(*views));
+        if (views == NULL) {
+            return fl_error_nomem(to->err);
+        }
+        memcpy(views, to->views, to->view_count * sizeof(*views));
+        if (to->views != to->inline_views) {
+            fl_free(to->views);
+        }
+        to->views = views;
+        to->view_capacity = capacity;
+    }
+    to->views[to->view_count++] = (view){bytes, (size_t)(to->end - to->at)};
+    to->view_size += bytes.size;
     return 0;
 }
 
@@ -140,16 +213,12 @@ static fluss_code_t put_bytes(encoder *to, const fl_msg_desc *desc, const fl_msg
     if (field->kind == FL_FIELD_STRING && !fl_utf8_is_valid(bytes.data, bytes.size)) {
         return fl_error_argument(to->err, "%s.%s: text is not UTF-8", desc->name, field->name);
     }
-    FL_TRY(put_varint(to, bytes.size));
-    if (bytes.size == 0) {
-        return 0;
+    if (field->kind == FL_FIELD_BYTES && bytes.size >= FL_MSG_VIEW_SIZE_MIN) {
+        FL_TRY(put_view(to, bytes));
+    } else if (bytes.size != 0) {
+        FL_TRY(put_fixed(to, bytes.data, bytes.size));
     }
-    if (bytes.size < FL_MSG_VIEW_SIZE_MIN) {
-        return put_fixed(to, bytes.data, bytes.size);
-    }
-    FL_TRY(flush(to));
-    return field->kind == FL_FIELD_BYTES ? fl_gather_view(to->out, bytes, to->err)
-                                         : fl_gather_copy(to->out, bytes.data, bytes.size, to->err);
+    return put_varint(to, bytes.size);
 }
 
 static fluss_code_t encode_message(encoder *to, const fl_msg_desc *desc, const void *message,
@@ -162,57 +231,84 @@ static fluss_code_t put_value(encoder *to, const fl_msg_desc *desc, const fl_msg
     switch (field->kind) {
     case FL_FIELD_FLOAT:
     case FL_FIELD_DOUBLE:
-        return put_fixed(to, value, fl_field_item_size(field));
+        return put_fixed(to, value, field->item_size);
     case FL_FIELD_STRING:
     case FL_FIELD_BYTES:
         return put_bytes(to, desc, field, value);
-    case FL_FIELD_MESSAGE:
+    case FL_FIELD_MESSAGE: {
         if (depth == FL_MSG_DEPTH_MAX) {
             return fl_error_argument(to->err, "%s.%s: nested deeper than %d messages", desc->name,
                                      field->name, FL_MSG_DEPTH_MAX);
         }
-        FL_TRY(put_varint(to, measure_message(field->message, value, depth + 1)));
-        return encode_message(to, field->message, value, depth + 1);
+        const size_t before = written(to);
+        FL_TRY(encode_message(to, field->message, value, depth + 1));
+        return put_varint(to, written(to) - before);
+    }
     default:
         return put_varint(to, varint_of(field->kind, value));
     }
 }
 
+/* Write a field's values, the last one first, with the tag of `number`. */
+static fluss_code_t put_values(encoder *to, const fl_msg_desc *desc, uint32_t number,
+                               const uint8_t *first, size_t count, int depth)
+{
+    const fl_msg_field *field = &desc->fields[number - 1];
+    const size_t item_size = field->item_size;
+    const bool is_packed = field->label == FL_FIELD_PACKED;
+    const uint64_t tag = number << 3 | (is_packed ? FL_WIRE_SIZED : field->wire);
+    const size_t before = written(to);
+    for (size_t left = count; left > 0; left--) {
+        FL_TRY(put_value(to, desc, field, first + (left - 1) * item_size, depth));
+        if (!is_packed) {
+            FL_TRY(put_varint(to, tag));
+        }
+    }
+    if (!is_packed) {
+        return 0;
+    }
+    FL_TRY(put_varint(to, written(to) - before));
+    return put_varint(to, tag);
+}
+
 static fluss_code_t encode_message(encoder *to, const fl_msg_desc *desc, const void *message,
                                    int depth)
 {
-    for (uint16_t i = 0; i < desc->number_max; i++) {
-        const fl_msg_field *field = &desc->fields[i];
+    for (uint32_t number = desc->number_max; number > 0; number--) {
+        const fl_msg_field *field = &desc->fields[number - 1];
         const uint8_t *first;
         const size_t count =
             field->kind != FL_FIELD_NONE ? fl_field_values(field, message, &first) : 0;
-        if (count == 0) {
-            continue;
-        }
-        const bool is_packed = field->label == FL_FIELD_PACKED;
-        if (is_packed) {
-            FL_TRY(put_tag(to, i + 1u, FL_WIRE_SIZED));
-            FL_TRY(put_varint(to, measure_values(field, first, count, depth)));
-        }
-        const size_t item_size = fl_field_item_size(field);
-        const uint8_t wire = fl_field_wire(field->kind);
-        for (size_t k = 0; k < count; k++) {
-            if (!is_packed) {
-                FL_TRY(put_tag(to, i + 1u, wire));
-            }
-            FL_TRY(put_value(to, desc, field, first + k * item_size, depth));
+        if (count != 0) {
+            FL_TRY(put_values(to, desc, number, first, count, depth));
         }
     }
     return 0;
+}
+
+/* Hand the pieces over in the order of the stream. */
+static fluss_code_t hand_over(const encoder *from, fl_gather *out, fluss_error_t *err)
+{
+    const uint8_t *at = from->at;
+    for (size_t left = from->view_count; left > 0; left--) {
+        const view *next = &from->views[left - 1];
+        const uint8_t *until = from->end - next->bytes_after;
+        FL_TRY(fl_gather_copy(out, at, (size_t)(until - at), err));
+        FL_TRY(fl_gather_view(out, next->bytes, err));
+        at = until;
+    }
+    return at == from->end ? 0 : fl_gather_copy(out, at, (size_t)(from->end - at), err);
 }
 
 fluss_code_t fl_msg_encode(const fl_msg_desc *desc, const void *message, fl_gather *out,
                            fluss_error_t *err)
 {
     encoder to;
-    to.out = out;
-    to.err = err;
-    to.used = 0;
-    FL_TRY(encode_message(&to, desc, message, 1));
-    return flush(&to);
+    encoder_init(&to, err);
+    fluss_code_t rc = encode_message(&to, desc, message, 1);
+    if (rc == 0) {
+        rc = hand_over(&to, out, err);
+    }
+    encoder_deinit(&to);
+    return rc;
 }

@@ -98,7 +98,7 @@ static fluss_code_t put_message(const fl_msg_desc *desc, const void *message, in
 static fluss_code_t put_values(const fl_msg_field *field, const uint8_t *first, size_t count,
                                int depth, fl_buf *out, fluss_error_t *err)
 {
-    const size_t item_size = fl_field_item_size(field);
+    const size_t item_size = field->item_size;
     for (size_t i = 0; i < count; i++) {
         const uint8_t *value = first + i * item_size;
         FL_TRY(put_text(out, i != 0 ? ", " : "", err));

@@ -24,11 +24,16 @@ typedef enum fl_field_label {
     FL_FIELD_PACKED
 } fl_field_label;
 
+/* Wire types. */
+enum { FL_WIRE_VARINT = 0, FL_WIRE_FIXED64 = 1, FL_WIRE_SIZED = 2, FL_WIRE_FIXED32 = 5 };
+
 typedef struct fl_msg_field {
     uint8_t kind;           /* fl_field_kind */
     uint8_t label;          /* fl_field_label */
-    uint16_t position;      /* of the value, or of the pointer to repeated values, in the struct */
-    uint16_t side_position; /* of has_NAME (optional) or NAME_count (repeated) */
+    uint8_t wire;           /* wire type of a single value */
+    uint16_t item_size;     /* bytes of one value in the struct */
+    uint16_t position;      /* in the struct: the value, or the pointer to repeated values */
+    uint16_t side_position; /* has_NAME (optional) or NAME_count (repeated) */
     const char *name;
     const fl_msg_desc *message; /* kind MESSAGE */
 } fl_msg_field;
@@ -43,36 +48,11 @@ struct fl_msg_desc {
     uint64_t required_bits; /* bit `number - 1` of each required field */
 };
 
-enum { FL_WIRE_VARINT = 0, FL_WIRE_FIXED64 = 1, FL_WIRE_SIZED = 2, FL_WIRE_FIXED32 = 5 };
-
 enum {
     FL_MSG_DEPTH_MAX = 32,  /* messages inside each other, the outermost included */
     FL_MSG_GROWTH_MAX = 40, /* bytes of arrays for a byte of the frame; a test checks the tables */
     FL_MSG_VIEW_SIZE_MIN = 1024 /* bytes fields from here on are sent by reference */
 };
-
-/** The wire type of a kind's single values. */
-static inline uint8_t fl_field_wire(uint8_t kind)
-{
-    static const uint8_t wires[] = {
-        [FL_FIELD_FLOAT] = FL_WIRE_FIXED32, [FL_FIELD_DOUBLE] = FL_WIRE_FIXED64,
-        [FL_FIELD_STRING] = FL_WIRE_SIZED,  [FL_FIELD_BYTES] = FL_WIRE_SIZED,
-        [FL_FIELD_MESSAGE] = FL_WIRE_SIZED,
-    };
-    return wires[kind];
-}
-
-/** Bytes of one value in the struct. */
-static inline size_t fl_field_item_size(const fl_msg_field *field)
-{
-    static const uint8_t sizes[] = {
-        [FL_FIELD_BOOL] = sizeof(bool),      [FL_FIELD_INT32] = sizeof(int32_t),
-        [FL_FIELD_INT64] = sizeof(int64_t),  [FL_FIELD_FLOAT] = sizeof(float),
-        [FL_FIELD_DOUBLE] = sizeof(double),  [FL_FIELD_STRING] = sizeof(fl_slice),
-        [FL_FIELD_BYTES] = sizeof(fl_slice),
-    };
-    return field->kind == FL_FIELD_MESSAGE ? field->message->struct_size : sizes[field->kind];
-}
 
 /** has_NAME of an optional field. */
 static inline bool *fl_field_has(const fl_msg_field *field, void *message)

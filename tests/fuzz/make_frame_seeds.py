@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Make the seeds of fuzz_frames from the recorded frames: for each API, direction and response type,
-the longest frame that is not large."""
+"""Make the seeds of fuzz_frames from the recorded frames.
+
+For each API, direction and response type: the longest frame that is not large.
+"""
+
 import json
 from pathlib import Path
 

@@ -4,6 +4,7 @@
 Goal: our codec reads each frame as the recorder did, and writes the same bytes again. Method: the
 frame through codec_tool; the recorded message brought to the codec's text form.
 """
+
 import base64
 import json
 import re
@@ -50,7 +51,8 @@ def in_our_form(name, recorded):
     ours = {}
     for key, value in recorded.items():
         f = fields[re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", key).lower()]
-        ours[f.name] = [value_of(f, item) for item in value] if f.is_repeated else value_of(f, value)
+        values = [value_of(f, item) for item in (value if f.is_repeated else [value])]
+        ours[f.name] = values if f.is_repeated else values[0]
     return ours
 
 
@@ -75,6 +77,10 @@ def test_frame_decodes_to_the_recorded_message_and_encodes_to_the_same_bytes(cod
 
 
 def test_all_frames_but_one_are_compared_byte_for_byte():
-    long_errors = [frame["api"] for scenario in SCENARIOS for frame in frames_of(scenario)
-                   if len(frame["message"].get("error_message", "").encode()) > ERROR_TEXT_SIZE_MAX]
+    long_errors = [
+        frame["api"]
+        for scenario in SCENARIOS
+        for frame in frames_of(scenario)
+        if len(frame["message"].get("error_message", "").encode()) > ERROR_TEXT_SIZE_MAX
+    ]
     assert long_errors == ["CREATE_TABLE"]

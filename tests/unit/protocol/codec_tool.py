@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The codec of src/protocol for tests in Python: a pipe to codec_tool, and the parsed schema."""
+
 import importlib.machinery
 import importlib.util
 import json
@@ -61,9 +62,11 @@ class CodecTool:
         return bytes.fromhex(again), json.loads(text)
 
     def frame(self, api_key, direction, frame):
-        """The same for a frame with its length prefix: (bytes, header, message name, JSON object)."""
-        again, header, name, text = self.ask("frame", str(api_key), direction, frame.hex()).split(" ", 3)
-        return bytes.fromhex(again), [int(part) for part in header.split("/")], name, json.loads(text)
+        """The same for a frame with its length prefix: (bytes, header, message name, JSON)."""
+        answer = self.ask("frame", str(api_key), direction, frame.hex())
+        again, header, name, text = answer.split(" ", 3)
+        numbers = [int(part) for part in header.split("/")]
+        return bytes.fromhex(again), numbers, name, json.loads(text)
 
     def apis(self):
         return json.loads(self.ask("apis"))
