@@ -85,6 +85,23 @@ void fl_bits_copy(uint8_t *to, const uint8_t *bits, int64_t from, int64_t count)
 /** Nulls among `count` values from `from` (counted without the array's own offset). */
 int64_t fl_arrow_null_count(const struct ArrowArray *array, int64_t from, int64_t count);
 
+/* ---- checks ---- */
+/** Whether `count` + 1 offsets are >= 0 and never go back. */
+bool fl_arrow_offsets_ascend(const int32_t *offsets, int64_t count);
+/** Whether every value of a VAR array that is not null is UTF-8. Its offsets are checked. */
+bool fl_arrow_text_is_valid(const struct ArrowArray *array);
+/** Check an array of the schema's layout that others made: buffers there, offsets, UTF-8, no null
+ * where the type is NOT NULL. @return FLUSS_KIND_ARGUMENT */
+FLUSS_CHECKED fluss_code_t fl_arrow_check(const fl_schema *schema, const struct ArrowArray *array,
+                                          fluss_error_t *err);
+
+/* ---- columns of nulls ---- */
+/** Raise *size to the zero bytes that a column of `count` nulls needs; false: too many. */
+FLUSS_CHECKED bool fl_arrow_null_size(const fl_type *type, int64_t count, size_t *size);
+/** Fill a laid out array with nulls; `zeros` serve as bitmap, values and offsets at once. */
+void fl_arrow_null_column(const fl_type *type, int64_t count, const uint8_t *zeros,
+                          struct ArrowArray *array);
+
 /* ---- owner ---- */
 typedef struct fl_arrow_link fl_arrow_link;
 /** What the arrays of one tree hold together: their nodes, the frames that their buffers lie in,

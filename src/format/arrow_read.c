@@ -5,7 +5,6 @@
  * checked: counts, lengths, bitmaps, offsets, text. What passes can be read without another check.
  */
 #include "base/alloc.h"
-#include "base/utf8.h"
 #include "format/arrow_compress.h"
 #include "format/arrow_message.h"
 #include "format/arrow_private.h"
@@ -147,17 +146,6 @@ static fluss_code_t read_validity(read_walk *walk, fl_slice bits, struct ArrowAr
     return 0;
 }
 
-/* Offsets never go back, and all are >= 0: the sign bit of each and of each difference is clear. */
-static bool offsets_ascend(const int32_t *offsets, int64_t count)
-{
-    uint32_t signs = (uint32_t)offsets[0];
-    for (int64_t i = 0; i < count; i++) {
-        const uint32_t next = (uint32_t)offsets[i + 1];
-        signs |= next | (next - (uint32_t)offsets[i]);
-    }
-    return (signs >> 31) == 0;
-}
-
 /* Checks offsets; `last` is where they end. */
 static fluss_code_t read_offsets(read_walk *walk, fl_slice bytes, struct ArrowArray *array,
                                  int32_t *last)
@@ -171,40 +159,12 @@ static fluss_code_t read_offsets(read_walk *walk, fl_slice bytes, struct ArrowAr
         return too_small(walk, "offsets", bytes.size, size);
     }
     const int32_t *offsets = (const int32_t *)(const void *)bytes.data;
-    if (!offsets_ascend(offsets, array->length)) {
+    if (!fl_arrow_offsets_ascend(offsets, array->length)) {
         return fl_error_corrupt(walk->err, "offsets are negative or go back");
     }
     array->buffers[1] = offsets;
     *last = offsets[array->length];
     return 0;
-}
-
-static bool is_continuation(uint8_t byte)
-{
-    return (byte & 0xC0) == 0x80;
-}
-
-/* Text is valid when all of it is and no value ends inside a character. Bytes that belong to no
- * value can fail that, so each value is looked at before the verdict. */
-static bool text_is_valid(const struct ArrowArray *array, fl_slice bytes)
-{
-    const int32_t *offsets = array->buffers[1];
-    const int32_t first = offsets[0], last = offsets[array->length];
-    bool valid = fl_utf8_is_valid(bytes.data + first, (size_t)(last - first));
-    for (int64_t i = 0; valid && i < array->length; i++) {
-        valid = offsets[i] == last || !is_continuation(bytes.data[offsets[i]]);
-    }
-    if (valid) {
-        return true;
-    }
-    for (int64_t i = 0; i < array->length; i++) {
-        const bool is_null = array->buffers[0] != NULL && !fl_bit_get(array->buffers[0], i);
-        if (!is_null &&
-            !fl_utf8_is_valid(bytes.data + offsets[i], (size_t)(offsets[i + 1] - offsets[i]))) {
-            return false;
-        }
-    }
-    return true;
 }
 
 static fluss_code_t read_node(read_walk *walk, int64_t length_wanted, struct ArrowArray *array)
@@ -248,7 +208,7 @@ static fluss_code_t read_var(read_walk *walk, const fl_type *type, fl_slice vali
     }
     array->buffers[2] = bytes.data;
     FL_TRY(read_validity(walk, validity, array));
-    if (fl_arrow_is_text(type) && !text_is_valid(array, bytes)) {
+    if (fl_arrow_is_text(type) && !fl_arrow_text_is_valid(array)) {
         return fl_error_corrupt(walk->err, "text is not UTF-8");
     }
     return 0;

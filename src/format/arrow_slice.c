@@ -35,8 +35,7 @@ fluss_code_t fl_arrow_slice(struct ArrowArray *array, int64_t from, int64_t coun
     return 0;
 }
 
-/* Zero bytes that a column of `count` nulls needs: as bitmap, values and offsets at once. */
-static bool null_size(const fl_type *type, int64_t count, size_t *size)
+bool fl_arrow_null_size(const fl_type *type, int64_t count, size_t *size)
 {
     size_t wanted = ((size_t)count + 1) * sizeof(int32_t);
     if (fl_arrow_layout_of(type) == FL_LAYOUT_FIXED &&
@@ -45,15 +44,15 @@ static bool null_size(const fl_type *type, int64_t count, size_t *size)
     }
     *size = wanted > *size ? wanted : *size;
     for (size_t i = 0; type->root == FLUSS_ROW && i < type->field_count; i++) {
-        if (!null_size(&type->fields[i].type, count, size)) {
+        if (!fl_arrow_null_size(&type->fields[i].type, count, size)) {
             return false;
         }
     }
     return *size <= FL_ARROW_FRESH_SIZE_MAX;
 }
 
-static void null_column(const fl_type *type, int64_t count, const uint8_t *zeros,
-                        struct ArrowArray *array)
+void fl_arrow_null_column(const fl_type *type, int64_t count, const uint8_t *zeros,
+                          struct ArrowArray *array)
 {
     array->length = array->null_count = count;
     array->buffers[0] = zeros;
@@ -61,7 +60,7 @@ static void null_column(const fl_type *type, int64_t count, const uint8_t *zeros
         array->buffers[1] = zeros;
     }
     for (size_t i = 0; type->root == FLUSS_ROW && i < type->field_count; i++) {
-        null_column(&type->fields[i].type, count, zeros, array->children[i]);
+        fl_arrow_null_column(&type->fields[i].type, count, zeros, array->children[i]);
     }
 }
 
@@ -88,7 +87,7 @@ static fluss_code_t make_zeros(realign_walk *walk, fluss_error_t *err)
     for (size_t i = 0; i < walk->to->column_count; i++) {
         const fl_column *column = &walk->to->columns[i];
         if (find_id(walk->from, column->id) < 0 &&
-            !null_size(&column->type, walk->array->length, &size)) {
+            !fl_arrow_null_size(&column->type, walk->array->length, &size)) {
             return fl_error_argument(err, "column '%s' of %lld nulls would need more than %d bytes",
                                      column->name, (long long)walk->array->length,
                                      FL_ARROW_FRESH_SIZE_MAX);
@@ -115,7 +114,7 @@ static fluss_code_t arrange(realign_walk *walk, struct ArrowArray *root, fluss_e
         const fl_column *column = &walk->to->columns[i];
         const ptrdiff_t found = find_id(walk->from, column->id);
         if (found < 0) {
-            null_column(&column->type, array->length, walk->zeros, root->children[i]);
+            fl_arrow_null_column(&column->type, array->length, walk->zeros, root->children[i]);
             continue;
         }
         fl_type before = walk->from->columns[found].type;

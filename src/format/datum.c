@@ -262,7 +262,7 @@ fluss_code_t fl_datum_coerce(const fluss_datum_t *in, const fl_type *type, const
                                  name);
     }
     const fluss_code_t rc = coerce_value(in, type, arena, out, err);
-    if (rc != 0) {
+    if (rc != 0 && name != NULL) {
         fl_error_prefix(err, "Field '%s': ", name);
     }
     return rc;

@@ -10,7 +10,7 @@
  * above its precision; TIMESTAMP truncated to its precision; TIME as is; BINARY(n) exactly n bytes;
  * CHAR/STRING UTF-8; nested values through their element types.
  *
- * @param name  column, for the message ("Field 'x': …")
+ * @param name  column, for the message ("Field 'x': …"); NULL for a nullable type: none
  * @param arena takes converted nested values; strings and bytes stay views of `in`
  * @param out   may be `in`
  * @return FLUSS_KIND_ARGUMENT: names the field, what was found and what the type wants; a null in a
