@@ -53,7 +53,8 @@ FLUSS_API void fluss_server_wait(fluss_server_t *server);
  * directory. A second call does nothing.
  *
  * @param timeout_ms how long requests in flight may take; < 0: 10 seconds
- * @return FLUSS_KIND_TIMEOUT: a request did not end in time; the server is stopped all the same
+ * @return FLUSS_KIND_TIMEOUT: a request did not end in time (the disk hangs): no connection is
+ *         served any more, but files and lock stay until the process ends
  * Thread: any but a callback of the server.
  */
 FLUSS_API fluss_code_t fluss_server_stop(fluss_server_t *server, int64_t timeout_ms,

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command `fluss`: finds the subcommand and runs it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd.h"
+
+static const cmd commands[] = {
+    {"server", "run a Fluss server in this process", cmd_server},
+};
+
+static int usage(FILE *to)
+{
+    (void)fputs("usage: fluss COMMAND [ARGUMENT …]\n\ncommands:\n", to);
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        (void)fprintf(to, "  %-12s %s\n", commands[i].name, commands[i].summary);
+    }
+    (void)fputs("\n`fluss COMMAND --help` tells more.\n", to);
+    return to == stdout ? 0 : 2;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        return usage(stderr);
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        return usage(stdout);
+    }
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        if (strcmp(argv[1], commands[i].name) == 0) {
+            return commands[i].run(argc - 1, argv + 1);
+        }
+    }
+    (void)fprintf(stderr, "fluss: there is no command '%s'\n", argv[1]);
+    return usage(stderr);
+}

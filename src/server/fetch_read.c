@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes of a log for a response. Without projection they are the file's own, in the frame that they
+ * were read into. */
+#include "server/fetch_read.h"
+
+#include "base/alloc.h"
+#include "format/log_batch.h"
+#include "format/projection.h"
+#include "server/session.h"
+
+enum { PROJECTED_SIZE_MAX = 1 << 30, OFFSET_EARLIEST = -2 };
+
+static fluss_code_t check_projection(const fl_tablet *tablet,
+                                     const fl_msg_pb_fetch_log_req_for_table *table,
+                                     fluss_error_t *err)
+{
+    const fl_table_info *info = tablet->info;
+    if (!info->is_arrow_log) {
+        return fl_error(err, FLUSS_E_INVALID_COLUMN_PROJECTION, FLUSS_KIND_ARGUMENT,
+                        "table %s.%s: projection needs the log format ARROW", info->database,
+                        info->name);
+    }
+    if (table->projected_fields_count == 0) {
+        return fl_error(err, FLUSS_E_INVALID_COLUMN_PROJECTION, FLUSS_KIND_ARGUMENT,
+                        "table %s.%s: a projection of no columns", info->database, info->name);
+    }
+    return fl_projection_check(info->desc->schema, table->projected_fields,
+                               table->projected_fields_count, err);
+}
+
+/* One batch; an older, narrower schema lacks the last of the columns. */
+static fluss_code_t project_batch(const fl_table_info *info, const fl_log_batch *batch,
+                                  const fl_msg_pb_fetch_log_req_for_table *table, fl_buf *out,
+                                  fluss_error_t *err)
+{
+    const fl_schema_version *version = fl_table_info_schema(info, batch->schema_id);
+    if (version == NULL) {
+        return fl_error(err, FLUSS_E_CORRUPT_RECORD, FLUSS_KIND_CORRUPT,
+                        "table %s.%s: the batch at offset %lld has the schema id %d, known are 1 "
+                        "to %d",
+                        info->database, info->name, (long long)batch->base_offset,
+                        (int)batch->schema_id, (int)info->schema_count);
+    }
+    /* Checked before: not negative, rising; so they are unsigned as they stand. */
+    const uint32_t *columns = (const uint32_t *)table->projected_fields;
+    size_t count = table->projected_fields_count;
+    while (count > 1 && columns[count - 1] >= version->schema->column_count) {
+        count--;
+    }
+    return fl_log_batch_project(batch, version->schema, columns, count, out, err);
+}
+
+static fluss_code_t project(const fl_table_info *info, fl_slice records,
+                            const fl_msg_pb_fetch_log_req_for_table *table, fl_buf *out,
+                            fluss_error_t *err)
+{
+    size_t position = 0;
+    while (position < records.size) {
+        const fl_slice rest = fl_slice_sub(records, position, records.size - position);
+        fl_log_batch batch;
+        size_t size = 0;
+        FL_TRY(fl_log_batch_size(rest, &size, err));
+        if (size == 0 || size > rest.size) {
+            break; /* cut off: not sent */
+        }
+        FL_TRY(fl_log_batch_open(fl_slice_sub(rest, 0, size), true, &batch, err));
+        FL_TRY(project_batch(info, &batch, table, out, err));
+        position += size;
+    }
+    return 0;
+}
+
+/* Keep a frame with the request, as the records of an answer. takes frame. */
+static fluss_code_t keep(fl_request *req, fl_frame *frame, fl_slice *records, fluss_error_t *err)
+{
+    *records = fl_frame_slice(frame);
+    const fluss_code_t rc = fl_request_keep(req, frame, err);
+    if (rc != 0) {
+        *records = (fl_slice){0};
+    }
+    return rc;
+}
+
+static fluss_code_t keep_projected(fl_request *req, const fl_table_info *info, const fl_frame *read,
+                                   const fl_msg_pb_fetch_log_req_for_table *table,
+                                   fl_slice *records, fluss_error_t *err)
+{
+    fl_buf buf;
+    fl_frame *projected = NULL;
+    fl_buf_init(&buf, PROJECTED_SIZE_MAX);
+    fluss_code_t rc = project(info, fl_frame_slice(read), table, &buf, err);
+    if (rc == 0) {
+        projected = fl_frame_copy(fl_buf_slice(&buf));
+        rc = projected != NULL ? keep(req, projected, records, err) : fl_error_nomem(err);
+    }
+    fl_buf_deinit(&buf);
+    return rc;
+}
+
+static fluss_code_t read_records(fl_request *req, fl_tablet *tablet, const fl_fetch_read *what,
+                                 int64_t offset, fl_slice *records, fluss_error_t *err)
+{
+    const int32_t asked_max = what->bucket->max_fetch_bytes;
+    const size_t bucket_max = asked_max > 0 ? (size_t)asked_max : 0;
+    const size_t size_max = what->size_max < bucket_max ? what->size_max : bucket_max;
+    fl_frame *frame = NULL;
+    if (size_max == 0 && !what->is_first) {
+        return 0;
+    }
+    FL_TRY(fl_log_store_read(tablet->log, offset, size_max, what->is_first, &frame, err));
+    if (frame->size == 0) {
+        fl_frame_unref(frame);
+        return 0;
+    }
+    if (!what->table->projection_pushdown_enabled) {
+        return keep(req, frame, records, err);
+    }
+    fluss_code_t rc = check_projection(tablet, what->table, err);
+    if (rc == 0) {
+        rc = keep_projected(req, tablet->info, frame, what->table, records, err);
+    }
+    fl_frame_unref(frame);
+    return rc;
+}
+
+fluss_code_t fl_fetch_read_bucket(fl_request *req, fl_tablet *tablet, const fl_fetch_read *what,
+                                  fl_msg_pb_fetch_log_resp_for_bucket *answer, fluss_error_t *err)
+{
+    FL_TRY(fl_tablet_open(tablet, err));
+    const int64_t start = fl_log_store_start_offset(tablet->log);
+    const int64_t end = fl_log_store_end_offset(tablet->log);
+    const int64_t asked = what->bucket->fetch_offset;
+    const int64_t offset = asked == OFFSET_EARLIEST ? start : asked;
+    if (offset < start || offset > end) {
+        return fl_error(err, FLUSS_E_LOG_OFFSET_OUT_OF_RANGE, FLUSS_KIND_ARGUMENT,
+                        "table %s.%s, bucket %d: offset %lld is not in the range %lld to %lld",
+                        tablet->info->database, tablet->info->name, (int)tablet->key.bucket,
+                        (long long)offset, (long long)start, (long long)end);
+    }
+    FL_TRY(read_records(req, tablet, what, offset, &answer->records, err));
+    answer->has_records = true;
+    answer->has_high_watermark = answer->has_log_start_offset = true;
+    answer->high_watermark = end;
+    answer->log_start_offset = 0; /* as the official server; clients do not use it */
+    return 0;
+}
+
+/* Read on until the end; the pieces, whose number segments bound, are then joined. */
+fluss_code_t fl_fetch_read_tail(fl_request *req, fl_tablet *tablet, int64_t from, size_t size_max,
+                                fl_slice *records, fluss_error_t *err)
+{
+    fl_buf all;
+    fluss_code_t rc = 0;
+    fl_frame *joined = NULL;
+    const int64_t end = fl_log_store_end_offset(tablet->log);
+    fl_buf_init(&all, size_max);
+    while (from < end) {
+        fl_frame *frame = NULL;
+        FL_TRY_OUT(fl_log_store_read(tablet->log, from, size_max, true, &frame, err));
+        size_t position = 0, size = 0;
+        const int64_t before = from;
+        fl_log_batch batch;
+        while (rc == 0 && position < frame->size) {
+            const fl_slice rest = fl_slice_of(frame->data + position, frame->size - position);
+            rc = fl_log_batch_size(rest, &size, err);
+            if (rc != 0 || size == 0 || size > rest.size) {
+                break;
+            }
+            rc = fl_log_batch_open(fl_slice_sub(rest, 0, size), tablet->info->is_arrow_log, &batch,
+                                   err);
+            if (rc == 0) {
+                from = fl_log_batch_next_offset(&batch);
+                position += size;
+            }
+        }
+        if (rc == 0) {
+            rc = fl_buf_append(&all, frame->data, position, err);
+        }
+        fl_frame_unref(frame);
+        if (rc != 0 || from <= before) {
+            break;
+        }
+    }
+    if (rc == 0) {
+        joined = fl_frame_copy(fl_buf_slice(&all));
+        rc = joined != NULL ? keep(req, joined, records, err) : fl_error_nomem(err);
+    }
+out:
+    fl_buf_deinit(&all);
+    return rc;
+}

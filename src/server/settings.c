@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading settings: one row of a static table for each key says its kind and where its value goes.
+ * Sizes and times are numbers with a unit, as in the official configuration ("64mb", "10 min");
+ * a bare number is bytes or milliseconds. */
+#include "server/settings.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+typedef enum { KIND_TEXT, KIND_INT, KIND_SIZE, KIND_TIME, KIND_BOOL, KIND_RATIO } kind;
+
+typedef struct setting {
+    const char *key, *fallback, *meaning;
+    kind kind;
+    size_t position; /* in fl_settings */
+} setting;
+
+static const setting settings_table[] = {
+#define FL_SETTING(field, name, type, value, text) \
+    {.key = (name),                                \
+     .fallback = (value),                          \
+     .meaning = (text),                            \
+     .kind = KIND_##type,                          \
+     .position = offsetof(fl_settings, field)},
+#include "server/settings.def"
+#undef FL_SETTING
+};
+
+typedef struct unit {
+    const char *name;
+    int64_t factor;
+} unit;
+
+static const unit size_units[] = {{"", 1},          {"b", 1},         {"bytes", 1},
+                                  {"k", 1 << 10},   {"kb", 1 << 10},  {"kibibytes", 1 << 10},
+                                  {"m", 1 << 20},   {"mb", 1 << 20},  {"mebibytes", 1 << 20},
+                                  {"g", 1 << 30},   {"gb", 1 << 30},  {"gibibytes", 1 << 30},
+                                  {"t", 1LL << 40}, {"tb", 1LL << 40}};
+
+static const unit time_units[] = {
+    {"", 1},           {"ms", 1},          {"milli", 1},      {"millis", 1},     {"s", 1000},
+    {"sec", 1000},     {"second", 1000},   {"seconds", 1000}, {"m", 60000},      {"min", 60000},
+    {"minute", 60000}, {"minutes", 60000}, {"h", 3600000},    {"hour", 3600000}, {"hours", 3600000},
+    {"d", 86400000},   {"day", 86400000},  {"days", 86400000}};
+
+static fluss_code_t refuse(const setting *which, const char *value, const char *wanted,
+                           fluss_error_t *err)
+{
+    return fl_error_argument(err, "setting '%s' = '%.100s': expected %s", which->key, value,
+                             wanted);
+}
+
+/* A number with a unit of the table. */
+static bool read_quantity(const char *text, const unit *units, size_t unit_count, int64_t *out)
+{
+    char *end = NULL;
+    errno = 0;
+    const long long number = strtoll(text, &end, 10);
+    if (end == text || errno != 0 || number < 0) {
+        return false;
+    }
+    while (isspace((unsigned char)*end)) {
+        end++;
+    }
+    for (size_t i = 0; i < unit_count; i++) {
+        if (strcasecmp(end, units[i].name) == 0) {
+            return !__builtin_mul_overflow((int64_t)number, units[i].factor, out);
+        }
+    }
+    return false;
+}
+
+static fluss_code_t store_text(const char *value, fl_arena *arena, void *to, fluss_error_t *err)
+{
+    const char *copy = fl_arena_strdup(arena, value);
+    if (copy == NULL) {
+        return fl_error_nomem(err);
+    }
+    memcpy(to, &copy, sizeof(copy));
+    return 0;
+}
+
+static fluss_code_t store_int(const setting *which, const char *value, void *to, fluss_error_t *err)
+{
+    int64_t number = 0;
+    if (!read_quantity(value, size_units, 1, &number) || number > INT32_MAX) {
+        return refuse(which, value, "a whole number, 0 to 2147483647", err);
+    }
+    const int32_t narrow = (int32_t)number;
+    memcpy(to, &narrow, sizeof(narrow));
+    return 0;
+}
+
+static fluss_code_t store_bool(const setting *which, const char *value, void *to,
+                               fluss_error_t *err)
+{
+    const bool yes = strcasecmp(value, "true") == 0;
+    if (!yes && strcasecmp(value, "false") != 0) {
+        return refuse(which, value, "true or false", err);
+    }
+    memcpy(to, &yes, sizeof(yes));
+    return 0;
+}
+
+static fluss_code_t store_ratio(const setting *which, const char *value, void *to,
+                                fluss_error_t *err)
+{
+    char *end = NULL;
+    const double ratio = strtod(value, &end);
+    if (end == value || *end != '\0' || !(ratio >= 0.0 && ratio <= 1.0)) {
+        return refuse(which, value, "a share, 0 to 1", err);
+    }
+    memcpy(to, &ratio, sizeof(ratio));
+    return 0;
+}
+
+static fluss_code_t store(const setting *which, const char *value, fl_settings *settings,
+                          fluss_error_t *err)
+{
+    void *to = (char *)settings + which->position;
+    int64_t number = 0;
+    switch (which->kind) {
+    case KIND_TEXT:
+        return store_text(value, &settings->arena, to, err);
+    case KIND_INT:
+        return store_int(which, value, to, err);
+    case KIND_SIZE:
+        if (!read_quantity(value, size_units, FL_COUNT_OF(size_units), &number)) {
+            return refuse(which, value, "a size such as 65536, 64kb, 10mb or 1gb", err);
+        }
+        memcpy(to, &number, sizeof(number));
+        return 0;
+    case KIND_TIME:
+        if (!read_quantity(value, time_units, FL_COUNT_OF(time_units), &number)) {
+            return refuse(which, value, "a time such as 500ms, 30s, 10 min, 2h or 7 d", err);
+        }
+        memcpy(to, &number, sizeof(number));
+        return 0;
+    case KIND_BOOL:
+        return store_bool(which, value, to, err);
+    case KIND_RATIO:
+        return store_ratio(which, value, to, err);
+    }
+    return 0;
+}
+_Static_assert(sizeof(size_t) == sizeof(int64_t), "sizes are stored from 64-bit numbers");
+
+enum { DISTANCE_LENGTH_MAX = 64 };
+
+/* Edits between two texts of at most DISTANCE_LENGTH_MAX bytes (longer ones are cut). */
+static size_t edit_distance(const char *a, const char *b)
+{
+    const size_t a_size = strnlen(a, DISTANCE_LENGTH_MAX);
+    const size_t b_size = strnlen(b, DISTANCE_LENGTH_MAX);
+    size_t row[DISTANCE_LENGTH_MAX + 1];
+    for (size_t j = 0; j <= b_size; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 1; i <= a_size; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b_size; j++) {
+            const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+            const size_t edited = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            diagonal = row[j];
+            row[j] = replaced < edited ? replaced : edited;
+        }
+    }
+    return row[b_size];
+}
+
+static fluss_code_t refuse_unknown(const char *key, fluss_error_t *err)
+{
+    const char *nearest = settings_table[0].key;
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; i < FL_COUNT_OF(settings_table); i++) {
+        const size_t distance = edit_distance(key, settings_table[i].key);
+        if (distance < least) {
+            least = distance;
+            nearest = settings_table[i].key;
+        }
+    }
+    return fl_error_argument(err, "unknown setting '%.100s'; the nearest known one is '%s'", key,
+                             nearest);
+}
+
+static const setting *find(const char *key)
+{
+    for (size_t i = 0; i < FL_COUNT_OF(settings_table); i++) {
+        if (strcmp(settings_table[i].key, key) == 0) {
+            return &settings_table[i];
+        }
+    }
+    return NULL;
+}
+
+static fluss_code_t check_ranges(const fl_settings *settings, fluss_error_t *err)
+{
+    if (strcmp(settings->log_flush, "ack") != 0 && strcmp(settings->log_flush, "os") != 0) {
+        return refuse(find("log.flush"), settings->log_flush, "ack or os", err);
+    }
+    if (settings->shards > 64) {
+        return fl_error_argument(err, "setting 'server.shards' = %d: at most 64",
+                                 (int)settings->shards);
+    }
+    if (settings->request_size_max < 1024 || settings->request_size_max > INT32_MAX) {
+        return fl_error_argument(err,
+                                 "setting 'netty.server.max-request-size' = %zu: expected 1kb "
+                                 "to 2gb - 1",
+                                 settings->request_size_max);
+    }
+    if (settings->bucket_number < 1 || settings->bucket_max < 1 || settings->connections_max < 1 ||
+        settings->connection_requests_max < 1 || settings->replication_factor < 1) {
+        return fl_error_argument(err, "settings 'default.bucket.number', 'max.bucket.num', "
+                                      "'default.replication.factor', 'server.max-connections' and "
+                                      "'server.connection.max-requests' must be at least 1");
+    }
+    if (settings->segment_size < 4096 || settings->segment_size > (1U << 30)) {
+        return fl_error_argument(err, "setting 'log.segment.file-size' = %zu: expected 4kb to 1gb",
+                                 settings->segment_size);
+    }
+    return 0;
+}
+
+fluss_code_t fl_settings_read(const fluss_kv_t *pairs, size_t count, fl_settings *settings,
+                              fluss_error_t *err)
+{
+    *settings = (fl_settings){0};
+    fl_arena_init(&settings->arena);
+    for (size_t i = 0; i < FL_COUNT_OF(settings_table); i++) {
+        FL_TRY(store(&settings_table[i], settings_table[i].fallback, settings, err));
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (pairs[i].key == NULL || pairs[i].value == NULL) {
+            return fl_error_argument(err, "setting %zu of %zu has no key or no value", i + 1,
+                                     count);
+        }
+        const setting *which = find(pairs[i].key);
+        if (which == NULL) {
+            return refuse_unknown(pairs[i].key, err);
+        }
+        FL_TRY(store(which, pairs[i].value, settings, err));
+    }
+    return check_ranges(settings, err);
+}
+
+void fl_settings_deinit(fl_settings *settings)
+{
+    fl_arena_deinit(&settings->arena);
+}
+
+void fl_settings_describe(void (*line)(const char *row, void *user), void *user)
+{
+    char row[512];
+    for (size_t i = 0; i < FL_COUNT_OF(settings_table); i++) {
+        const setting *each = &settings_table[i];
+        (void)snprintf(row, sizeof(row), "| `%s` | %s%s%s | %s |", each->key,
+                       each->fallback[0] != '\0' ? "`" : "", each->fallback,
+                       each->fallback[0] != '\0' ? "`" : "", each->meaning);
+        line(row, user);
+    }
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The log of a tablet in use: lazy opening, appends that wake readers, group commit.
+ *
+ * Group commit: a write that must be on disk joins a list. One sync of the tablet runs at a time,
+ * on a pool thread; it covers what was appended before it began. Writes that come meanwhile are
+ * covered by the next one, all together. */
+#include "server/tablet.h"
+
+#include <stdio.h>
+
+#include "base/log.h"
+#include "server/server.h"
+#include "server/session.h"
+#include "server/tablet_private.h"
+
+void fl_tablet_print(const fl_tablet *tablet, char *out, size_t size)
+{
+    const bool named = tablet->partition_name != NULL;
+    (void)snprintf(out, size, "table %s.%s (id %lld)%s%s, bucket %d", tablet->info->database,
+                   tablet->info->name, (long long)tablet->info->table_id,
+                   named ? ", partition " : "", named ? tablet->partition_name : "",
+                   (int)tablet->key.bucket);
+}
+
+fluss_code_t fl_tablet_open(fl_tablet *tablet, fluss_error_t *err)
+{
+    if (tablet->log != NULL) {
+        return 0;
+    }
+    char dir[FL_TABLET_DIR_SIZE];
+    FL_TRY(fl_tablet_dir(tablet, dir, err));
+    FL_TRY(
+        fl_log_store_open(dir, &tablet->shard->server->log_opts, fl_wall_ms(), &tablet->log, err));
+    return 0;
+}
+
+/* ---- readers ---- */
+
+static void unlink_wait(fl_tablet *tablet, fl_fetch_wait *wait)
+{
+    if (wait->previous != NULL) {
+        wait->previous->next = wait->next;
+    } else {
+        tablet->fetches = wait->next;
+    }
+    if (wait->next != NULL) {
+        wait->next->previous = wait->previous;
+    }
+    wait->previous = wait->next = NULL;
+}
+
+void fl_tablet_arm(fl_tablet *tablet, fl_fetch_wait *wait)
+{
+    wait->state = FL_WAIT_ARMED;
+    wait->previous = NULL;
+    wait->next = tablet->fetches;
+    if (wait->next != NULL) {
+        wait->next->previous = wait;
+    }
+    tablet->fetches = wait;
+}
+
+void fl_tablet_disarm(fl_tablet *tablet, fl_fetch_wait *wait)
+{
+    if (wait->state == FL_WAIT_ARMED) {
+        unlink_wait(tablet, wait);
+        wait->state = FL_WAIT_IDLE;
+    }
+}
+
+void fl_tablet_wake(fl_tablet *tablet)
+{
+    while (tablet->fetches != NULL) {
+        fl_fetch_wait *wait = tablet->fetches;
+        unlink_wait(tablet, wait);
+        wait->state = FL_WAIT_FIRED;
+        fl_loop_post(wait->request->session->shard->loop, &wait->task);
+    }
+}
+
+/* ---- writers ---- */
+
+fluss_code_t fl_tablet_append(fl_tablet *tablet, fl_slice records, fl_log_appended *appended,
+                              fluss_error_t *err)
+{
+    FL_TRY(fl_tablet_open(tablet, err));
+    /* The frame that holds the records is this request's alone; offsets are written into it. */
+    uint8_t *bytes = (uint8_t *)(uintptr_t)records.data;
+    FL_TRY(fl_log_store_append(tablet->log, bytes, records.size, fl_wall_ms(), appended, err));
+    fl_tablet_wake(tablet);
+    return 0;
+}
+
+/* End the waits that a finished sync covers; code 0 when it succeeded. */
+static void end_waits(fl_tablet *tablet, fluss_code_t code)
+{
+    fl_sync_wait **link = &tablet->unsynced;
+    while (*link != NULL) {
+        fl_sync_wait *wait = *link;
+        if (wait->offset > tablet->sync_offset) {
+            link = &wait->next;
+            continue;
+        }
+        *link = wait->next;
+        wait->code = code;
+        wait->reason = code != 0 ? "the log could not be brought to disk" : NULL;
+        fl_loop_post(wait->request->session->shard->loop, &wait->task);
+    }
+    tablet->unsynced_last = link;
+}
+
+static void sync_run(fl_work *work)
+{
+    fl_log_sync_run(FL_CONTAINER_OF(work, fl_tablet, sync_work)->sync);
+}
+
+static void sync_failed(fl_tablet *tablet, const fluss_error_t *err)
+{
+    char name[FL_TABLET_NAME_SIZE];
+    fl_tablet_print(tablet, name, sizeof(name));
+    fl_log(FL_LOG_ERROR, "server", "%s: %s", name, err->message);
+    end_waits(tablet, FLUSS_E_LOG_STORAGE_EXCEPTION);
+}
+
+static void start_sync(fl_tablet *tablet);
+
+static void sync_done(fl_work *work)
+{
+    fl_tablet *tablet = FL_CONTAINER_OF(work, fl_tablet, sync_work);
+    fluss_error_t err;
+    const fluss_code_t rc = fl_log_sync_end(tablet->log, tablet->sync, &err);
+    tablet->sync = NULL;
+    if (rc != 0) {
+        sync_failed(tablet, &err);
+    } else {
+        end_waits(tablet, 0);
+    }
+    if (tablet->unsynced != NULL) {
+        start_sync(tablet);
+    } else if (tablet->is_dropped) {
+        fl_tablet_remove(tablet);
+    }
+}
+
+static void start_sync(fl_tablet *tablet)
+{
+    fluss_error_t err;
+    tablet->sync_offset = fl_log_store_end_offset(tablet->log);
+    if (fl_log_sync_begin(tablet->log, &tablet->sync, &err) != 0) {
+        tablet->sync = NULL;
+        sync_failed(tablet, &err);
+        return;
+    }
+    tablet->sync_work = (fl_work){.work = sync_run, .done = sync_done};
+    if (fl_loop_work(tablet->shard->loop, &tablet->sync_work, &err) != 0) {
+        /* No thread for it: the blocking part runs here, late rather than never. */
+        sync_run(&tablet->sync_work);
+        sync_done(&tablet->sync_work);
+    }
+}
+
+bool fl_tablet_sync(fl_tablet *tablet, fl_sync_wait *wait)
+{
+    if (fl_log_store_durable_offset(tablet->log) >= wait->offset) {
+        return false;
+    }
+    wait->next = NULL;
+    *tablet->unsynced_last = wait;
+    tablet->unsynced_last = &wait->next;
+    if (tablet->sync == NULL) {
+        start_sync(tablet);
+    }
+    return true;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by tablet.c (a tablet in use) and tablets.c (the tablets of a shard). */
+#ifndef FL_TABLET_PRIVATE_H
+#define FL_TABLET_PRIVATE_H
+#include "server/tablet.h"
+
+enum { FL_TABLET_DIR_SIZE = 4096, FL_TABLET_NAME_SIZE = 900 };
+
+/** The directory of the tablet's log. @param dir room of FL_TABLET_DIR_SIZE bytes */
+FLUSS_CHECKED fluss_code_t fl_tablet_dir(const fl_tablet *tablet, char *dir, fluss_error_t *err);
+/** Fire all waiting fetches. */
+void fl_tablet_wake(fl_tablet *tablet);
+/** Remove the files of a dropped tablet that nothing uses any more, off the loop, and free it. */
+void fl_tablet_remove(fl_tablet *tablet);
+#endif

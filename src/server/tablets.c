@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tablets of a shard: made and removed as the catalog says, found by key. Where their files
+ * are, as in the data directory of the official server:
+ *
+ *   DATA_DIR/DATABASE/TABLE-ID/log-BUCKET
+ *   DATA_DIR/DATABASE/TABLE-ID/PARTITION-pID/log-BUCKET */
+#include <stdio.h>
+
+#include "base/log.h"
+#include "server/catalog.h"
+#include "server/server.h"
+#include "server/tablet_private.h"
+#include "server/tree.h"
+
+fluss_code_t fl_tablet_dir(const fl_tablet *tablet, char *dir, fluss_error_t *err)
+{
+    const fl_table_info *info = tablet->info;
+    char partition[300] = "";
+    if (tablet->partition_name != NULL) {
+        (void)snprintf(partition, sizeof(partition), "%.250s-p%lld/", tablet->partition_name,
+                       (long long)tablet->key.partition_id);
+    }
+    const int size = snprintf(dir, FL_TABLET_DIR_SIZE, "%s/%s/%s-%lld/%slog-%d",
+                              tablet->shard->server->data_dir, info->database, info->name,
+                              (long long)info->table_id, partition, (int)tablet->key.bucket);
+    if (size < 0 || size >= FL_TABLET_DIR_SIZE) {
+        return fl_error(err, FLUSS_E_LOG_STORAGE_EXCEPTION, FLUSS_KIND_SERVER,
+                        "the path of the data directory is too long: %s",
+                        tablet->shard->server->data_dir);
+    }
+    return 0;
+}
+
+fl_tablet *fl_tablets_find(fl_shard *shard, const fl_tablet_key *key)
+{
+    fl_tablet *found = NULL;
+    HASH_FIND(hh, shard->tablets, key, sizeof(*key), found);
+    return found;
+}
+
+static void free_tablet(fl_tablet *tablet)
+{
+    fl_table_info_unref(tablet->info);
+    fl_free(tablet->partition_name);
+    fl_free(tablet);
+}
+
+static void add(fl_shard *shard, const fl_tablet_op *op, const fl_tablet_key *key)
+{
+    fl_tablet *tablet = fl_calloc(1, sizeof(*tablet));
+    if (tablet != NULL) {
+        tablet->key = *key;
+        tablet->shard = shard;
+        tablet->info = fl_table_info_ref(op->info);
+        tablet->unsynced_last = &tablet->unsynced;
+        tablet->partition_name = op->partition_name != NULL ? fl_strdup(op->partition_name) : NULL;
+        if (op->partition_name == NULL || tablet->partition_name != NULL) {
+            HASH_ADD(hh, shard->tablets, key, sizeof(tablet->key), tablet);
+            if (FL_HASH_HAS(tablet, hh)) {
+                return;
+            }
+        }
+        free_tablet(tablet);
+    }
+    fl_log(FL_LOG_ERROR, "server",
+           "no memory for bucket %d of table %s.%s: it is there again "
+           "after a restart",
+           (int)key->bucket, op->info->database, op->info->name);
+}
+
+/* ---- removal: off the loop, for it waits for the disk ---- */
+
+static void remove_work(fl_work *work)
+{
+    fl_tablet *tablet = FL_CONTAINER_OF(work, fl_tablet, sync_work);
+    fluss_error_t err;
+    char dir[FL_TABLET_DIR_SIZE];
+    fluss_code_t rc = 0;
+    if (tablet->log != NULL) {
+        rc = fl_log_store_delete(tablet->log, &err);
+        tablet->log = NULL;
+    } else {
+        rc = fl_tablet_dir(tablet, dir, &err);
+        if (rc == 0) {
+            rc = fl_tree_remove(dir, &err);
+        }
+    }
+    if (rc != 0) {
+        fl_log(FL_LOG_WARNING, "server", "dropped bucket: %s", err.message);
+    }
+    if (fl_tablet_dir(tablet, dir, &err) == 0) {
+        fl_tree_remove_empty_parent(dir);
+    }
+}
+
+static void remove_done(fl_work *work)
+{
+    fl_tablet *tablet = FL_CONTAINER_OF(work, fl_tablet, sync_work);
+    fl_server *server = tablet->shard->server;
+    free_tablet(tablet);
+    fl_server_release(server);
+}
+
+void fl_tablet_remove(fl_tablet *tablet)
+{
+    fluss_error_t err;
+    fl_server_hold(tablet->shard->server);
+    tablet->sync_work = (fl_work){.work = remove_work, .done = remove_done};
+    if (fl_loop_work(tablet->shard->loop, &tablet->sync_work, &err) != 0) {
+        remove_work(&tablet->sync_work);
+        remove_done(&tablet->sync_work);
+    }
+}
+
+static void drop(fl_shard *shard, fl_tablet *tablet)
+{
+    HASH_DELETE(hh, shard->tablets, tablet);
+    tablet->is_dropped = true;
+    fl_tablet_wake(tablet);
+    if (tablet->sync == NULL) {
+        fl_tablet_remove(tablet);
+    }
+}
+
+void fl_tablets_apply(fl_shard *shard, const fl_tablet_op *op)
+{
+    for (int32_t bucket = 0; bucket < op->info->bucket_count; bucket++) {
+        const fl_tablet_key key = {
+            .table_id = op->info->table_id, .partition_id = op->partition_id, .bucket = bucket};
+        if (fl_server_shard_of(shard->server, key.table_id, key.partition_id, bucket) != shard) {
+            continue;
+        }
+        fl_tablet *tablet = fl_tablets_find(shard, &key);
+        if (op->is_removal && tablet != NULL) {
+            drop(shard, tablet);
+        } else if (!op->is_removal && tablet == NULL) {
+            add(shard, op, &key);
+        }
+    }
+}
+
+void fl_tablets_close(fl_shard *shard)
+{
+    fl_tablet *tablet, *next;
+    HASH_ITER(hh, shard->tablets, tablet, next)
+    {
+        HASH_DELETE(hh, shard->tablets, tablet);
+        fl_log_store_close(tablet->log);
+        free_tablet(tablet);
+    }
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Directories as trees: removing them, and what a crash left of dropped tables. */
+#ifndef FL_TREE_H
+#define FL_TREE_H
+#include "base/error.h"
+
+/** Remove a directory and all in it; a missing one is no error. Does not follow links.
+ * @return FLUSS_E_STORAGE_EXCEPTION with path and reason. Thread: any. */
+FLUSS_CHECKED fluss_code_t fl_tree_remove(const char *dir, fluss_error_t *err);
+/** Remove the parent of `dir` if it is empty. Thread: any. */
+void fl_tree_remove_empty_parent(const char *dir);
+
+/** Whether a directory of the data directory belongs to something that exists. partition_id -1: of
+ * the table. */
+typedef bool (*fl_tree_is_known)(void *context, int64_t table_id, int64_t partition_id);
+/** Remove the directories of tables and partitions that are not known. What has another form of
+ * name is left alone. Thread: any, before the server answers. */
+FLUSS_CHECKED fluss_code_t fl_tree_sweep(const char *data_dir, fl_tree_is_known is_known,
+                                         void *context, fluss_error_t *err);
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Visiting tablets. The shards are visited in the order in which the request first names one of
+ * their buckets, so that the client's own order, which it rotates, decides who is served first. */
+#include "server/visit.h"
+
+#include <stdio.h>
+
+#include "server/server.h"
+#include "server/session.h"
+
+fluss_code_t fl_visit_init(fl_visit *visit, fl_request *request, size_t count, fluss_error_t *err)
+{
+    visit->count = count;
+    visit->keys = fl_arena_array(&request->arena, count, sizeof(fl_tablet_key));
+    return visit->keys != NULL ? 0 : fl_error_nomem(err);
+}
+
+static fl_shard *shard_of(fl_request *request, const fl_tablet_key *key)
+{
+    return fl_server_shard_of(fl_request_server(request), key->table_id, key->partition_id,
+                              key->bucket);
+}
+
+static void visit_shard(fl_request *request);
+
+static void go_on(fl_request *request)
+{
+    fl_visit *visit = request->state;
+    if (visit->shard_at == visit->shard_count) {
+        fl_request_walk_home(request, visit->done);
+        return;
+    }
+    fl_server *server = fl_request_server(request);
+    fl_request_walk(request, &server->shards[visit->shards[visit->shard_at]], visit_shard);
+}
+
+static void visit_shard(fl_request *request)
+{
+    fl_visit *visit = request->state;
+    for (size_t i = 0; i < visit->count; i++) {
+        if (shard_of(request, &visit->keys[i]) == request->at) {
+            visit->each(request, i, fl_tablets_find(request->at, &visit->keys[i]));
+        }
+    }
+    visit->shard_at++;
+    go_on(request);
+}
+
+void fl_visit_run(fl_request *request)
+{
+    fl_visit *visit = request->state;
+    uint64_t seen = 0;
+    visit->shard_count = visit->shard_at = 0;
+    for (size_t i = 0; i < visit->count; i++) {
+        const uint32_t index = shard_of(request, &visit->keys[i])->index;
+        if ((seen >> index & 1) == 0) {
+            seen |= UINT64_C(1) << index;
+            visit->shards[visit->shard_count++] = (uint8_t)index;
+        }
+    }
+    go_on(request);
+}
+
+fluss_code_t fl_visit_unknown(const fl_tablet_key *key, fluss_error_t *err)
+{
+    char partition[40] = "";
+    if (key->partition_id >= 0) {
+        (void)snprintf(partition, sizeof(partition), ", partition id %lld",
+                       (long long)key->partition_id);
+    }
+    return fl_error(err, FLUSS_E_UNKNOWN_TABLE_OR_BUCKET, FLUSS_KIND_STATE,
+                    "no bucket %d of table id %lld%s here", (int)key->bucket,
+                    (long long)key->table_id, partition);
+}

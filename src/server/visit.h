@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The walk of a request over the shards of the buckets that it names: on each shard, the part of
+ * the handler for each bucket there; at the end, home. */
+#ifndef FL_VISIT_H
+#define FL_VISIT_H
+#include "server/tablet.h"
+
+enum { FL_SHARDS_MAX = 64 };
+
+typedef struct fl_visit fl_visit;
+struct fl_visit {
+    size_t count;
+    fl_tablet_key *keys; /* in the request's arena */
+    /** @param tablet NULL: not on this server. Thread: the tablet's shard */
+    void (*each)(fl_request *request, size_t index, fl_tablet *tablet);
+    fl_request_step done; /* at home */
+    uint8_t shards[FL_SHARDS_MAX];
+    size_t shard_count, shard_at;
+};
+
+/** Make room for the keys of `count` buckets, which the caller fills. */
+FLUSS_CHECKED fluss_code_t fl_visit_init(fl_visit *visit, fl_request *request, size_t count,
+                                         fluss_error_t *err);
+/** Walk. request->state must point to a struct that begins with the visit. Can be run again. */
+void fl_visit_run(fl_request *request);
+/** The error for a bucket that is not here. */
+fluss_code_t fl_visit_unknown(const fl_tablet_key *key, fluss_error_t *err);
+static inline int64_t fl_optional_id(bool has, int64_t id)
+{
+    return has ? id : -1;
+}
+#endif
