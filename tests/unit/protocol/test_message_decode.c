@@ -128,15 +128,23 @@ static void unused_number_inside_a_message_is_skipped(void **state)
 static void last_of_several_single_values_wins(void **state)
 {
     (void)state;
-    fl_msg_list_partition_infos_request message;
-    /* Two partition specs: of one pair, then of none. */
-    decode(&fl_msg_desc_list_partition_infos_request,
-           BYTES("\x0A\x04\x0A\x00\x12\x00\x12\x06\x0A\x04\x0A\x00\x12\x00\x12\x00"), &message);
-    assert_true(message.has_partial_partition_spec);
-    assert_int_equal(message.partial_partition_spec.partition_key_values_count, 0);
     fl_msg_error_response error;
     decode(&fl_msg_desc_error_response, BYTES("\x08\x01\x08\x02"), &error);
     assert_int_equal(error.error_code, 2);
+    /* Two nodes; only the first has a rack. */
+    fl_msg_metadata_response message;
+    decode(&fl_msg_desc_metadata_response,
+           BYTES("\x0A\x09\x08\x01\x12\x00\x18\x07\x2A\x01r\x0A\x06\x08\x02\x12\x00\x18\x08"),
+           &message);
+    assert_true(message.has_coordinator_server);
+    assert_int_equal(message.coordinator_server.node_id, 2);
+    assert_false(message.coordinator_server.has_rack);
+    /* Two partition specs: of one pair, then of none. */
+    fl_msg_list_partition_infos_request request;
+    decode(&fl_msg_desc_list_partition_infos_request,
+           BYTES("\x0A\x04\x0A\x00\x12\x00\x12\x06\x0A\x04\x0A\x00\x12\x00\x12\x00"), &request);
+    assert_true(request.has_partial_partition_spec);
+    assert_int_equal(request.partial_partition_spec.partition_key_values_count, 0);
 }
 
 static void malformed_bytes_are_refused_with_the_fault_named(void **state)
@@ -181,6 +189,7 @@ static void malformed_bytes_are_refused_with_the_fault_named(void **state)
          "ErrorResponse at byte 0: required field error_code is missing"},
         {&fl_msg_desc_metadata_request, "\x1A\x02\x01\x80", 4,
          "MetadataRequest.partitions_id at byte 0: last packed value is cut"},
+        {&fl_msg_desc_metadata_request, "\x1A\x01\x80", 3, "last packed value is cut"},
         {&fl_msg_desc_metadata_request, "\x1A\x05\x01", 3, "runs past the end"},
         {&fl_msg_desc_metadata_request, "\x1D\x01\x00\x00\x00", 5,
          "MetadataRequest.partitions_id at byte 0: wire type 5, expected 0"},

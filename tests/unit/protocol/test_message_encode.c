@@ -132,7 +132,8 @@ static void text_that_is_not_utf8_is_refused(void **state)
     fl_gather_deinit(&out);
 }
 
-static void message_nested_too_deeply_is_refused(void **state)
+/* Levels in a chain of n predicates, each but the last with a compound: 2 n - 1. */
+static void nesting_is_limited_as_in_decoding(void **state)
 {
     (void)state;
     fl_msg_pb_predicate chain[TOO_DEEP] = {0};
@@ -141,16 +142,22 @@ static void message_nested_too_deeply_is_refused(void **state)
         chain[i].compound.children = &chain[i + 1];
         chain[i].compound.children_count = 1;
     }
-    fluss_error_t err = {0};
-    fl_gather out;
-    fl_gather_init(&out);
-    assert_int_equal(fl_msg_encode(&fl_msg_desc_pb_predicate, chain, &out, &err), FLUSS_E_CLIENT);
-    assert_non_null(strstr(err.message, "nested deeper than 32"));
-    fl_gather_deinit(&out);
-    fl_gather_init(&out); /* 16 predicates and 16 compounds, the last of which has no children */
-    assert_int_equal(fl_msg_encode(&fl_msg_desc_pb_predicate, &chain[TOO_DEEP - 16], &out, &err),
-                     0);
-    fl_gather_deinit(&out);
+    static const size_t refused[] = {TOO_DEEP, FL_MSG_DEPTH_MAX / 2 + 1};
+    for (size_t i = 0; i < FL_COUNT_OF(refused); i++) {
+        fluss_error_t err = {0};
+        fl_gather out;
+        fl_gather_init(&out);
+        assert_int_equal(
+            fl_msg_encode(&fl_msg_desc_pb_predicate, &chain[TOO_DEEP - refused[i]], &out, &err),
+            FLUSS_E_CLIENT);
+        assert_non_null(strstr(err.message, "nested deeper than 32"));
+        fl_gather_deinit(&out);
+    }
+    chain[TOO_DEEP - 1].has_compound = true; /* one level more for the same predicates: 32 */
+    const fl_slice deepest =
+        encoded(&fl_msg_desc_pb_predicate, &chain[TOO_DEEP - FL_MSG_DEPTH_MAX / 2]);
+    fl_msg_pb_predicate again;
+    assert_int_equal(fl_msg_decode(&fl_msg_desc_pb_predicate, deepest, &arena, &again, NULL), 0);
 }
 
 static void each_failing_allocation_is_reported(void **state)
@@ -245,7 +252,7 @@ int main(void)
         TEST(large_text_is_copied),
         TEST(long_list_survives_the_round_trip),
         TEST(text_that_is_not_utf8_is_refused),
-        TEST(message_nested_too_deeply_is_refused),
+        TEST(nesting_is_limited_as_in_decoding),
         TEST(each_failing_allocation_is_reported),
         TEST(text_shows_the_fields_that_are_there),
         TEST(text_is_escaped),
