@@ -31,7 +31,8 @@ FLUSS_CHECKED fluss_code_t fl_request_parse(fl_slice frame, fl_request_header *h
 FLUSS_CHECKED fluss_code_t fl_response_parse(fl_slice frame, fl_response_type *type,
                                              int32_t *request_id, fl_slice *body,
                                              fluss_error_t *err);
-/** Append a frame with its length prefix to an empty gather. */
+/** Append a frame with its length prefix to a gather without bytes (it may own frames). On failure
+ * the gather is good for deinit only. Errors: those of fl_msg_encode; a frame past 2 GiB. */
 FLUSS_CHECKED fluss_code_t fl_request_encode(fl_request_header header, const fl_msg_desc *desc,
                                              const void *message, fl_gather *out,
                                              fluss_error_t *err);

@@ -23,19 +23,25 @@ typedef struct fl_msg_desc fl_msg_desc;
  * of repeated single fields wins.
  *
  * @param bytes   the whole message; string and bytes fields view it
- * @param arena   takes the repeated fields
- * @param message struct of desc, overwritten
+ * @param arena   takes the arrays of repeated fields: at most 40 bytes for a byte of the message
+ * @param message struct of desc, overwritten; on failure its content is undefined
  * @return FLUSS_E_CORRUPT_MESSAGE: malformed, nested deeper than 32, a required field missing, a
- * string not UTF-8; names message and field Thread: any. Cost: one pass, one arena array per
- * repeated field.
+ * string not UTF-8; names message, field and position. Kind NOMEM: out of memory.
+ * Thread: any. Cost: one walk, two over messages with repeated fields; one array for each of them.
  */
 FLUSS_CHECKED fluss_code_t fl_msg_decode(const fl_msg_desc *desc, fl_slice bytes, fl_arena *arena,
                                          void *message, fluss_error_t *err);
 /** Bytes of the encoded message. */
 size_t fl_msg_size(const fl_msg_desc *desc, const void *message);
-/** Append the encoded message: fields in number order, packed where declared. bytes fields of 1 KiB
+/**
+ * Append the encoded message: fields in number order, packed where declared. bytes fields of 1 KiB
  * and more are appended by reference: they stay valid until the gather is done with
- * (fl_gather_own). */
+ * (fl_gather_own).
+ *
+ * @return kind ARGUMENT: a string is not UTF-8, or messages nest deeper than 32; then nothing was
+ * appended. Kind NOMEM: out of memory; then the gather is good for deinit only.
+ * Thread: any. Cost: one walk; small fields are copied twice.
+ */
 FLUSS_CHECKED fluss_code_t fl_msg_encode(const fl_msg_desc *desc, const void *message,
                                          fl_gather *out, fluss_error_t *err);
 const char *fl_msg_name(const fl_msg_desc *desc);
@@ -43,7 +49,8 @@ const char *fl_msg_name(const fl_msg_desc *desc);
 size_t fl_msg_struct_size(const fl_msg_desc *desc);
 /** Every message of the schema, in its order; for tools and tests. */
 const fl_msg_desc *const *fl_msg_all(size_t *count);
-/** The message as text, for logs and tests: {"acks": -1, …}, bytes in hex. Appends to `out`. */
+/** The message as text, for logs and tests: {"acks": -1, …}, absent fields left out, bytes in hex,
+ * credentials as their size only. Appends to `out`. */
 FLUSS_CHECKED fluss_code_t fl_msg_to_json(const fl_msg_desc *desc, const void *message, fl_buf *out,
                                           fluss_error_t *err);
 #endif
