@@ -11,5 +11,13 @@ typedef struct cmd {
     cmd_fn run;
 } cmd;
 
+int cmd_append(int argc, char **argv);
+int cmd_create_table(int argc, char **argv);
+int cmd_databases(int argc, char **argv);
+int cmd_describe(int argc, char **argv);
+int cmd_drop_table(int argc, char **argv);
+int cmd_offsets(int argc, char **argv);
+int cmd_scan(int argc, char **argv);
 int cmd_server(int argc, char **argv);
+int cmd_tables(int argc, char **argv);
 #endif

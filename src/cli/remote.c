@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options, connection and error lines of the commands that talk to a server. */
+#include "remote.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TIMEOUT_S_DEFAULT = 30, TIMEOUT_S_MAX = 86400, USER_SIZE_MAX = 1024 };
+
+void cli_begin(cli_remote *remote, char **argv, const char *usage)
+{
+    const char *servers = getenv("FLUSS_SERVER");
+    *remote = (cli_remote){
+        .command = argv[0],
+        .usage = usage,
+        .servers = servers != NULL && servers[0] != '\0' ? servers : "127.0.0.1:9123",
+        .timeout_ms = TIMEOUT_S_DEFAULT * 1000,
+    };
+    optind = 0; /* getopt may have run on another command line before */
+}
+
+int cli_option(cli_remote *remote, int option)
+{
+    int64_t seconds;
+    switch (option) {
+    case CLI_OPT_SERVER:
+        remote->servers = optarg;
+        return -1;
+    case CLI_OPT_JSON:
+        remote->json = true;
+        return -1;
+    case CLI_OPT_USER:
+        remote->user = optarg;
+        return strchr(optarg, ':') != NULL
+                   ? -1
+                   : cli_usage(remote, "--user takes NAME:PASSWORD, not '%s'", optarg);
+    case CLI_OPT_TIMEOUT:
+        if (!cli_parse_number(optarg, 1, TIMEOUT_S_MAX, &seconds)) {
+            return cli_usage(remote, "--timeout takes 1 to %d seconds, not '%s'", TIMEOUT_S_MAX,
+                             optarg);
+        }
+        remote->timeout_ms = seconds * 1000;
+        return -1;
+    case CLI_OPT_HELP:
+        (void)fputs(remote->usage, stdout);
+        return CLI_OK;
+    default: /* getopt has said what is wrong */
+        (void)fputs(remote->usage, stderr);
+        return CLI_USAGE;
+    }
+}
+
+int cli_usage(const cli_remote *remote, const char *format, ...)
+{
+    va_list args;
+    (void)fprintf(stderr, "fluss %s: ", remote->command);
+    va_start(args, format);
+    (void)vfprintf(stderr, format, args);
+    va_end(args);
+    (void)fprintf(stderr, "\n%s", remote->usage);
+    return CLI_USAGE;
+}
+
+static fluss_code_t set_user(cli_remote *remote, fluss_config_t *config)
+{
+    const char *colon = strchr(remote->user, ':');
+    char name[USER_SIZE_MAX];
+    (void)snprintf(name, sizeof(name), "%.*s", (int)(colon - remote->user), remote->user);
+    const struct {
+        const char *key, *value;
+    } settings[] = {
+        {"security.protocol", "sasl"},
+        {"security.sasl.username", name},
+        {"security.sasl.password", colon + 1},
+    };
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+        const fluss_code_t rc =
+            fluss_config_set(config, settings[i].key, settings[i].value, &remote->err);
+        if (rc != 0) {
+            return rc;
+        }
+    }
+    return 0;
+}
+
+int cli_connect(cli_remote *remote)
+{
+    fluss_config_t *config = fluss_config_new();
+    if (config == NULL) {
+        (void)snprintf(remote->err.message, sizeof(remote->err.message), "out of memory");
+        return cli_fail(remote);
+    }
+    fluss_code_t rc = fluss_config_set(config, "bootstrap.servers", remote->servers, &remote->err);
+    if (rc == 0 && remote->user != NULL) {
+        rc = set_user(remote, config);
+    }
+    if (rc == 0) {
+        rc = fluss_await_conn(fluss_connect(config), remote->timeout_ms, &remote->conn,
+                              &remote->err);
+    }
+    fluss_config_free(config);
+    return rc == 0 ? CLI_OK : cli_fail(remote);
+}
+
+int cli_fail(const cli_remote *remote)
+{
+    (void)fprintf(stderr, "fluss %s: %s\n", remote->command, remote->err.message);
+    return CLI_FAILED;
+}
+
+int cli_end(cli_remote *remote, int status)
+{
+    if (remote->conn != NULL) {
+        const fluss_code_t rc =
+            fluss_await(fluss_close(remote->conn), remote->timeout_ms, &remote->err);
+        if (rc != 0 && status == CLI_OK) {
+            status = cli_fail(remote);
+        }
+        fluss_conn_free(remote->conn);
+        remote->conn = NULL;
+    }
+    if (fflush(stdout) != 0 && status == CLI_OK) {
+        (void)fprintf(stderr, "fluss %s: standard output: %s\n", remote->command, strerror(errno));
+        status = CLI_FAILED;
+    }
+    return status;
+}
+
+bool cli_parse_path(char *text, fluss_path_t *path)
+{
+    char *dot = strchr(text, '.');
+    if (dot == NULL || dot == text || dot[1] == '\0' || strchr(dot + 1, '.') != NULL) {
+        return false;
+    }
+    *dot = '\0';
+    *path = (fluss_path_t){.database = text, .table = dot + 1};
+    return true;
+}
+
+bool cli_parse_number(const char *text, int64_t min, int64_t max, int64_t *out)
+{
+    char *end;
+    errno = 0;
+    const long long value = strtoll(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || value < min || value > max) {
+        return false;
+    }
+    *out = value;
+    return true;
+}
+
+size_t cli_split(char *text, const char **parts, size_t max)
+{
+    size_t count = 0;
+    char *at = text;
+    while (at != NULL) {
+        char *comma = strchr(at, ',');
+        if (comma != NULL) {
+            *comma = '\0';
+        }
+        if (*at == '\0' || count == max) {
+            return 0;
+        }
+        parts[count++] = at;
+        at = comma != NULL ? comma + 1 : NULL;
+    }
+    return count;
+}

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The official peers that tests and benchmarks run against; they come from $FLUSS_SHARED."""
+
+import contextlib
+import os
+import socket
+import subprocess
+from pathlib import Path
+
+SHARED = Path(os.environ.get("FLUSS_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+PEER = SHARED / "conformance" / "peer"
+
+
+class Missing(Exception):
+    """A peer that cannot be had here; says why."""
+
+
+def _run(script, *arguments, env=None):
+    if not script.exists():
+        raise Missing(f"{script} is not there")
+    done = subprocess.run(
+        [script, *arguments],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    if done.returncode:
+        raise RuntimeError(f"{script.name}: {done.stderr.strip()[-500:]}")
+    return done.stdout
+
+
+def pyfluss_python():
+    """The interpreter of an environment that has pyfluss; made on first use."""
+    return _run(PEER / "pyfluss_venv.sh").strip()
+
+
+def _free_port_base():
+    """A port below the ephemeral range with four free ones after it."""
+    for base in range(21000 + os.getpid() % 4000, 32000, 8):
+        with contextlib.ExitStack() as stack:
+            try:
+                for port in range(base, base + 5):
+                    stack.enter_context(socket.socket()).bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return base
+    raise Missing("there are no five free ports in a row")
+
+
+@contextlib.contextmanager
+def official_server():
+    """Run the official server; gives its addresses, plain and SASL."""
+    script = PEER / "official_server.sh"
+    env = dict(os.environ, FLUSS_PEER_PORT=str(_free_port_base()))
+    lines = _run(script, "start", env=env).split()
+    try:
+        yield [line.split("=")[1] for line in lines]
+    finally:
+        _run(script, "stop", env=env)
