@@ -90,7 +90,7 @@ fluss_code_t fl_catalog_put_table(fl_kv_write *write, const fl_table_info *info,
         }
     }
     return put(write, table_key(room, info->table_id),
-               json_pack("{sissss%sosIsI}", "version", (int)RECORD_VERSION, "database",
+               json_pack("{sissssss%sosIsI}", "version", (int)RECORD_VERSION, "database",
                          info->database, "name", info->name, "json", (const char *)info->json->data,
                          info->json->size, "older_schemas", older, "created_ms",
                          (json_int_t)info->created_ms, "modified_ms",
