@@ -6,7 +6,8 @@
  * A nested message is preceded by its size. So that none has to be measured first, everything is
  * written from the last byte to the first: the size is known when its turn comes. The scratch area
  * fills downwards; large bytes fields only leave a note of where they belong, and go out by
- * reference. At the end, the pieces go to the gather in their true order. */
+ * reference. At the end, the pieces go to the gather in their true order. The scratch area starts
+ * on the stack and moves to a pooled frame when it grows, which the gather then keeps. */
 #include "base/alloc.h"
 #include "base/utf8.h"
 #include "base/varint.h"
@@ -105,8 +106,9 @@ enum { INLINE_SIZE = 1024, INLINE_VIEW_COUNT = 8 };
 
 typedef struct encoder {
     fluss_error_t *err;
-    uint8_t *start, *at, *end;                   /* scratch area; written are at..end */
-    view *views;                                 /* the last one first in the stream */
+    fl_frame *frame;           /* holds the scratch area; NULL: inline_scratch does */
+    uint8_t *start, *at, *end; /* scratch area; written are at..end */
+    view *views;               /* the last one first in the stream */
     size_t view_count, view_capacity, view_size; /* view_size: bytes of all views */
     uint8_t inline_scratch[INLINE_SIZE];
     view inline_views[INLINE_VIEW_COUNT];
@@ -115,6 +117,7 @@ typedef struct encoder {
 static void encoder_init(encoder *to, fluss_error_t *err)
 {
     to->err = err;
+    to->frame = NULL;
     to->start = to->inline_scratch;
     to->at = to->end = to->inline_scratch + INLINE_SIZE;
     to->views = to->inline_views;
@@ -124,9 +127,7 @@ static void encoder_init(encoder *to, fluss_error_t *err)
 
 static void encoder_deinit(encoder *to)
 {
-    if (to->start != to->inline_scratch) {
-        fl_free(to->start);
-    }
+    fl_frame_unref(to->frame);
     if (to->views != to->inline_views) {
         fl_free(to->views);
     }
@@ -145,17 +146,17 @@ static fluss_code_t grow(encoder *to, size_t size)
     if (!fl_add_size(used, size, &capacity) || !fl_mul_size(capacity, 2, &capacity)) {
         return fl_error_nomem(to->err);
     }
-    uint8_t *start = fl_alloc(capacity);
-    if (start == NULL) {
+    fl_frame *frame = fl_frame_new(capacity);
+    if (frame == NULL) {
         return fl_error_nomem(to->err);
     }
-    memcpy(start + capacity - used, to->at, used);
-    if (to->start != to->inline_scratch) {
-        fl_free(to->start);
-    }
-    to->start = start;
-    to->end = start + capacity;
-    to->at = to->end - used;
+    uint8_t *end = frame->data + frame->capacity;
+    memcpy(end - used, to->at, used);
+    fl_frame_unref(to->frame);
+    to->frame = frame;
+    to->start = frame->data;
+    to->end = end;
+    to->at = end - used;
     return 0;
 }
 
@@ -286,18 +287,32 @@ static fluss_code_t encode_message(encoder *to, const fl_msg_desc *desc, const v
     return 0;
 }
 
-/* Hand the pieces over in the order of the stream. */
-static fluss_code_t hand_over(const encoder *from, fl_gather *out, fluss_error_t *err)
+/* What the inline scratch holds is copied; what a frame holds goes out by reference as well. */
+static fluss_code_t hand_over_run(const encoder *from, const uint8_t *at, const uint8_t *until,
+                                  fl_gather *out)
 {
+    const size_t size = (size_t)(until - at);
+    return from->start == from->inline_scratch
+               ? fl_gather_copy(out, at, size, from->err)
+               : fl_gather_view(out, fl_slice_of(at, size), from->err);
+}
+
+/* Hand the pieces over in the order of the stream, and the frame with them. */
+static fluss_code_t hand_over(encoder *from, fl_gather *out)
+{
+    if (from->frame != NULL) {
+        FL_TRY(fl_gather_own(out, from->frame, from->err));
+        from->frame = NULL;
+    }
     const uint8_t *at = from->at;
     for (size_t left = from->view_count; left > 0; left--) {
         const view *next = &from->views[left - 1];
         const uint8_t *until = from->end - next->bytes_after;
-        FL_TRY(fl_gather_copy(out, at, (size_t)(until - at), err));
-        FL_TRY(fl_gather_view(out, next->bytes, err));
+        FL_TRY(hand_over_run(from, at, until, out));
+        FL_TRY(fl_gather_view(out, next->bytes, from->err));
         at = until;
     }
-    return at == from->end ? 0 : fl_gather_copy(out, at, (size_t)(from->end - at), err);
+    return at == from->end ? 0 : hand_over_run(from, at, from->end, out);
 }
 
 fluss_code_t fl_msg_encode(const fl_msg_desc *desc, const void *message, fl_gather *out,
@@ -307,7 +322,7 @@ fluss_code_t fl_msg_encode(const fl_msg_desc *desc, const void *message, fl_gath
     encoder_init(&to, err);
     fluss_code_t rc = encode_message(&to, desc, message, 1);
     if (rc == 0) {
-        rc = hand_over(&to, out, err);
+        rc = hand_over(&to, out);
     }
     encoder_deinit(&to);
     return rc;

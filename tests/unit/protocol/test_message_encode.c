@@ -68,11 +68,11 @@ static void large_bytes_go_by_reference_and_small_ones_are_copied(void **state)
         assert_int_equal(fl_msg_encode(&fl_msg_desc_produce_log_request, &message, &out, NULL), 0);
         struct iovec parts[4];
         const size_t count = fl_gather_iov(&out, 0, parts, FL_COUNT_OF(parts));
-        assert_int_equal(out.copied.size, size == LARGE_SIZE ? out.size - size : out.size);
-        assert_int_equal(count, size == LARGE_SIZE ? 2 : 1);
-        if (size == LARGE_SIZE) {
-            assert_ptr_equal(parts[1].iov_base, records);
+        size_t by_reference = 0;
+        for (size_t i = 0; i < count; i++) {
+            by_reference += parts[i].iov_base == records;
         }
+        assert_int_equal(by_reference, size == LARGE_SIZE ? 1 : 0);
         fl_gather_deinit(&out);
     }
 }
