@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/protogen refuses a wrong schema and says where, and writes what the codec's header promises.
+"""tools/protogen refuses a wrong schema and says where; what it writes is as message.h promises.
 
 Method: small schemas as text, through the program as the build runs it.
 """
