@@ -28,7 +28,6 @@ static ArrowErrorCode set_scalar(const fl_type *type, struct ArrowSchema *out)
         [FLUSS_DATE] = NANOARROW_TYPE_DATE32,    [FLUSS_ARRAY] = NANOARROW_TYPE_LIST,
         [FLUSS_MAP] = NANOARROW_TYPE_MAP,
     };
-    const enum ArrowTimeUnit unit = unit_of(type->precision);
     switch (type->root) {
     case FLUSS_BINARY:
         return ArrowSchemaSetTypeFixedSize(out, NANOARROW_TYPE_FIXED_SIZE_BINARY, type->length);
@@ -37,11 +36,14 @@ static ArrowErrorCode set_scalar(const fl_type *type, struct ArrowSchema *out)
                                          type->scale);
     case FLUSS_TIME:
         return ArrowSchemaSetTypeDateTime(
-            out, type->precision <= 3 ? NANOARROW_TYPE_TIME32 : NANOARROW_TYPE_TIME64, unit, NULL);
+            out, type->precision <= 3 ? NANOARROW_TYPE_TIME32 : NANOARROW_TYPE_TIME64,
+            unit_of(type->precision), NULL);
     case FLUSS_TIMESTAMP:
-        return ArrowSchemaSetTypeDateTime(out, NANOARROW_TYPE_TIMESTAMP, unit, NULL);
+        return ArrowSchemaSetTypeDateTime(out, NANOARROW_TYPE_TIMESTAMP, unit_of(type->precision),
+                                          NULL);
     case FLUSS_TIMESTAMP_LTZ:
-        return ArrowSchemaSetTypeDateTime(out, NANOARROW_TYPE_TIMESTAMP, unit, "UTC");
+        return ArrowSchemaSetTypeDateTime(out, NANOARROW_TYPE_TIMESTAMP, unit_of(type->precision),
+                                          "UTC");
     case FLUSS_ROW:
         return ArrowSchemaSetTypeStruct(out, (int64_t)type->field_count);
     default:
