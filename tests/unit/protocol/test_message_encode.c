@@ -118,6 +118,25 @@ static void long_list_survives_the_round_trip(void **state)
     }
 }
 
+static void encoded_bytes_stay_while_others_are_encoded(void **state)
+{
+    (void)state;
+    static uint8_t texts[2][LARGE_SIZE * 4];
+    fl_gather out[2];
+    for (size_t i = 0; i < 2; i++) {
+        memset(texts[i], i == 0 ? 'a' : 'b', sizeof(texts[i]));
+        const fl_msg_error_response message = {.has_error_message = true,
+                                               .error_message = {texts[i], sizeof(texts[i])}};
+        fl_gather_init(&out[i]);
+        assert_int_equal(fl_msg_encode(&fl_msg_desc_error_response, &message, &out[i], NULL), 0);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        const fl_slice bytes = flatten(&out[i]);
+        assert_memory_equal(bytes.data + bytes.size - sizeof(texts[i]), texts[i], sizeof(texts[i]));
+        fl_gather_deinit(&out[i]);
+    }
+}
+
 static void text_that_is_not_utf8_is_refused(void **state)
 {
     (void)state;
@@ -251,6 +270,7 @@ int main(void)
         TEST(large_bytes_go_by_reference_and_small_ones_are_copied),
         TEST(large_text_is_copied),
         TEST(long_list_survives_the_round_trip),
+        TEST(encoded_bytes_stay_while_others_are_encoded),
         TEST(text_that_is_not_utf8_is_refused),
         TEST(nesting_is_limited_as_in_decoding),
         TEST(each_failing_allocation_is_reported),
