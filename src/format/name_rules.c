@@ -39,7 +39,8 @@ static fluss_code_t check_name(fl_slice name, const char *what, bool is_reserved
             continue;
         }
         const size_t size = character_size(name, i);
-        const bool is_shown = size > 0 && name.data[i] >= 0x20 && name.data[i] != 0x7F;
+        const bool is_shown = size > 0 && name.data[i] >= 0x20 && name.data[i] != 0x7F &&
+                              fl_utf8_is_valid(name.data, name.size);
         if (!is_shown) {
             return fl_error(err, code, FLUSS_KIND_ARGUMENT,
                             "%s has byte 0x%02x at position %zu, allowed are A-Z a-z 0-9 _ -", what,
@@ -47,8 +48,8 @@ static fluss_code_t check_name(fl_slice name, const char *what, bool is_reserved
         }
         return fl_error(err, code, FLUSS_KIND_ARGUMENT,
                         "%s '%.*s' has '%.*s' at position %zu, allowed are A-Z a-z 0-9 _ -", what,
-                        (int)i, (const char *)name.data, (int)size, (const char *)name.data + i,
-                        i + 1);
+                        (int)name.size, (const char *)name.data, (int)size,
+                        (const char *)name.data + i, i + 1);
     }
     if (is_reserved_refused && name.size >= 2 && memcmp(name.data, "__", 2) == 0) {
         return fl_error(err, code, FLUSS_KIND_ARGUMENT,

@@ -118,8 +118,8 @@ static fluss_code_t check_replication(const checker *check)
 {
     const int32_t factor = check->settings->replication_factor;
     if (factor < 1) {
-        return invalid_config(check, "'table.replication.factor' is %d, expected 1 or more",
-                              factor);
+        return fl_error(check->err, FLUSS_E_INVALID_REPLICATION_FACTOR, FLUSS_KIND_ARGUMENT,
+                        "'table.replication.factor' is %d, expected 1 or more", factor);
     }
     if (factor > check->limits->server_count) {
         return fl_error(check->err, FLUSS_E_INVALID_REPLICATION_FACTOR, FLUSS_KIND_ARGUMENT,
