@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Errors of the C library as Python exceptions, and waiting that lets signals through. */
+#include <time.h>
+
+#include "core.h"
+
+PyObject *fc_raise(const fc_state *state, const fluss_error_t *err)
+{
+    if (err->kind == FLUSS_KIND_NOMEM) {
+        return PyErr_NoMemory();
+    }
+    if (err->kind == FLUSS_KIND_CANCELLED && err->code == FLUSS_E_CLIENT) {
+        PyErr_SetNone(state->cancelled_error);
+        return NULL;
+    }
+    PyObject *text =
+        PyUnicode_DecodeUTF8(err->message, (Py_ssize_t)strlen(err->message), "replace");
+    if (text != NULL) {
+        PyObject *error = PyObject_CallFunction(state->fluss_error, "Oi", text, (int)err->code);
+        Py_DECREF(text);
+        if (error != NULL) {
+            PyErr_SetObject(state->fluss_error, error);
+            Py_DECREF(error);
+        }
+    }
+    return NULL;
+}
+
+PyObject *fc_refuse(const fc_state *state, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    PyObject *text = PyUnicode_FromFormatV(format, arguments);
+    va_end(arguments);
+    if (text != NULL) {
+        PyErr_SetObject(state->fluss_error, text);
+        Py_DECREF(text);
+    }
+    return NULL;
+}
+
+int64_t fc_now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int fc_wait(fluss_future_t *future)
+{
+    enum { SLICE_MS = 100 };
+    while (!fluss_future_ready(future)) {
+        fluss_code_t rc;
+        Py_BEGIN_ALLOW_THREADS rc = fluss_future_wait(future, SLICE_MS, NULL);
+        Py_END_ALLOW_THREADS(void) rc; /* whether it is ready says more */
+        if (PyErr_CheckSignals() != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}

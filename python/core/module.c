@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The module fluss._core: its state, its types, its functions. */
+#include "core.h"
+
+fc_state *fc_state_of(PyObject *module)
+{
+    return PyModule_GetState(module);
+}
+
+static PyObject *import_name(const char *module_name, const char *name)
+{
+    PyObject *module = PyImport_ImportModule(module_name);
+    PyObject *object = module == NULL ? NULL : PyObject_GetAttrString(module, name);
+    Py_XDECREF(module);
+    return object;
+}
+
+static int import_standard(fc_state *state)
+{
+    state->cancelled_error = import_name("asyncio", "CancelledError");
+    state->running_loop = import_name("asyncio", "_get_running_loop");
+    state->copy_context = import_name("contextvars", "copy_context");
+    state->decimal = import_name("decimal", "Decimal");
+    state->datetime = import_name("datetime", "datetime");
+    state->date = import_name("datetime", "date");
+    state->time = import_name("datetime", "time");
+    PyObject *timezone = import_name("datetime", "timezone");
+    state->utc = timezone == NULL ? NULL : PyObject_GetAttrString(timezone, "utc");
+    Py_XDECREF(timezone);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static int intern_names(fc_state *state)
+{
+    static const char *const texts[FC_NAME_COUNT] = {
+        [FC_NAME_YEAR] = "year",
+        [FC_NAME_MONTH] = "month",
+        [FC_NAME_DAY] = "day",
+        [FC_NAME_HOUR] = "hour",
+        [FC_NAME_MINUTE] = "minute",
+        [FC_NAME_SECOND] = "second",
+        [FC_NAME_MICROSECOND] = "microsecond",
+        [FC_NAME_NANOSECOND] = "nanosecond",
+        [FC_NAME_TZINFO] = "tzinfo",
+        [FC_NAME_UTCOFFSET] = "utcoffset",
+        [FC_NAME_DAYS] = "days",
+        [FC_NAME_SECONDS] = "seconds",
+        [FC_NAME_MICROSECONDS] = "microseconds",
+        [FC_NAME_CALL_SOON] = "call_soon",
+        [FC_NAME_CALL_SOON_THREADSAFE] = "call_soon_threadsafe",
+        [FC_NAME_CONTEXT] = "context",
+        [FC_NAME_RUN] = "run",
+        [FC_NAME_LOOP_QUEUE] = "_fluss_queue",
+        [FC_NAME_OPEN] = "_open",
+    };
+    for (int i = 0; i < FC_NAME_COUNT; i++) {
+        state->names[i] = PyUnicode_InternFromString(texts[i]);
+        if (state->names[i] == NULL) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
+{
+    *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
+    return *type == NULL ? -1 : PyModule_AddType(module, *type);
+}
+
+static int add_types(PyObject *module, fc_state *state)
+{
+    return add_type(module, &fc_future_spec, &state->future_type) == 0 &&
+                   add_type(module, &fc_await_spec, &state->await_type) == 0 &&
+                   add_type(module, &fc_loop_spec, &state->loop_type) == 0 &&
+                   add_type(module, &fc_handle_spec, &state->handle_type) == 0 &&
+                   add_type(module, &fc_writer_spec, &state->writer_type) == 0 &&
+                   add_type(module, &fc_records_spec, &state->records_type) == 0 &&
+                   add_type(module, &fc_record_spec, &state->record_type) == 0 &&
+                   add_type(module, &fc_batch_spec, &state->batch_type) == 0 &&
+                   add_type(module, &fc_stream_spec, &state->stream_type) == 0 &&
+                   add_type(module, &fc_codec_spec, &state->codec_type) == 0
+               ? 0
+               : -1;
+}
+
+/** setup(fluss_error, make_bucket, change_types, batch_class, watch, odd_moment): what the module
+ * needs of the Python half. */
+static PyObject *setup(PyObject *module, PyObject *args)
+{
+    fc_state *state = fc_state_of(module);
+    PyObject *given[6];
+    if (!PyArg_ParseTuple(args, "OOO!O!OO", &given[0], &given[1], &PyTuple_Type, &given[2],
+                          &PyType_Type, &given[3], &given[4], &given[5])) {
+        return NULL;
+    }
+    PyObject **const targets[] = {&state->fluss_error, &state->make_bucket, &state->change_types,
+                                  &state->batch_class, &state->watch,       &state->odd_moment};
+    for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
+        PyObject *before = *targets[i];
+        *targets[i] = Py_NewRef(given[i]);
+        Py_XDECREF(before);
+    }
+    Py_CLEAR(state->make_record);
+    state->make_record = PyObject_GetAttrString(module, "restore_record");
+    return state->make_record == NULL ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *version(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyUnicode_FromString(fluss_version_string());
+}
+
+static PyObject *error_codes(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    static const struct {
+        const char *name;
+        int number, retriable;
+    } codes[] = {
+#define FLUSS_CODE(number, name, retriable, stale, python, text) {python, number, retriable},
+#include <fluss/fluss_codes.def>
+#undef FLUSS_CODE
+    };
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list != NULL && i < sizeof(codes) / sizeof(codes[0]); i++) {
+        PyObject *code = Py_BuildValue("sii", codes[i].name, codes[i].number, codes[i].retriable);
+        if (code == NULL || PyList_Append(list, code) != 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(code);
+    }
+    return list;
+}
+
+/** completed() -> a future that has ended with None */
+static PyObject *completed(PyObject *module, PyObject *unused)
+{
+    (void)unused;
+    return fc_future_completed(fc_state_of(module));
+}
+
+static PyMethodDef module_methods[] = {
+    {"setup", setup, METH_VARARGS, NULL},
+    {"version", version, METH_NOARGS, NULL},
+    {"error_codes", error_codes, METH_NOARGS, NULL},
+    {"codec", fc_codec_new, METH_O, NULL},
+    {"promise", fc_future_promise, METH_VARARGS, NULL},
+    {"rebind", fc_future_rebind, METH_VARARGS, NULL},
+    {"completed", completed, METH_NOARGS, NULL},
+    {"restore_record", fc_record_restore, METH_VARARGS, NULL},
+    {0},
+};
+
+static int module_exec(PyObject *module)
+{
+    fc_state *state = fc_state_of(module);
+    if (import_standard(state) != 0 || intern_names(state) != 0 || add_types(module, state) != 0) {
+        return -1;
+    }
+    PyMethodDef *const tables[] = {module_methods,    fc_admin_methods, fc_admin_more_methods,
+                                   fc_schema_methods, fc_scan_methods,  fc_write_methods};
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+        if (PyModule_AddFunctions(module, tables[i]) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int module_traverse(PyObject *module, visitproc visit, void *arg)
+{
+    const fc_state *state = fc_state_of(module);
+    PyObject *const *objects = (PyObject *const *)state;
+    for (size_t i = 0; state != NULL && i < sizeof(*state) / sizeof(PyObject *); i++) {
+        Py_VISIT(objects[i]);
+    }
+    return 0;
+}
+
+/* The state is a struct of references and nothing else. */
+static_assert(sizeof(fc_state) % sizeof(PyObject *) == 0, "fc_state holds references only");
+
+static int module_clear(PyObject *module)
+{
+    fc_state *state = fc_state_of(module);
+    PyObject **objects = (PyObject **)state;
+    for (size_t i = 0; state != NULL && i < sizeof(*state) / sizeof(PyObject *); i++) {
+        Py_CLEAR(objects[i]);
+    }
+    return 0;
+}
+
+static void module_free(void *module)
+{
+    (void)module_clear(module);
+}
+
+static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, module_exec}, {0, NULL}};
+
+static struct PyModuleDef module_definition = {
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "_core",
+    .m_doc = "The compiled half of the package fluss.",
+    .m_size = sizeof(fc_state),
+    .m_slots = module_slots,
+    .m_traverse = module_traverse,
+    .m_clear = module_clear,
+    .m_free = module_free,
+};
+
+PyMODINIT_FUNC PyInit__core(void);
+
+PyMODINIT_FUNC PyInit__core(void)
+{
+    return PyModuleDef_Init(&module_definition);
+}

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrow data between this package and pyarrow, which is imported when it is first needed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class _SchemaCapsule:
+    """Hands a capsule to pyarrow."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __arrow_c_schema__(self) -> Any:
+        return self.capsule
+
+
+def to_schema(capsule: Any) -> Any:
+    """A pyarrow.Schema from a capsule."""
+    import pyarrow
+
+    return pyarrow.schema(_SchemaCapsule(capsule))
+
+
+def to_batch(batch: Any) -> Any:
+    """A pyarrow.RecordBatch from anything with the PyCapsule protocol, without a copy."""
+    import pyarrow
+
+    return pyarrow.record_batch(batch)
+
+
+def to_table(batches: list, schema: Any) -> Any:
+    """A pyarrow.Table of batches; schemas of several versions of the table are merged."""
+    import pyarrow
+
+    arrays = [batch.batch if hasattr(batch, "batch") else batch for batch in batches]
+    if not arrays:
+        return schema.empty_table()
+    if all(array.schema.equals(arrays[0].schema) for array in arrays):
+        return pyarrow.Table.from_batches(arrays)
+    tables = [pyarrow.Table.from_batches([array]) for array in arrays]
+    return pyarrow.concat_tables(tables, promote_options="default")

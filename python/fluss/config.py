@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings of a connection."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from . import _core
+from .errors import FlussError
+
+_KEYS = frozenset(_core.config_keys())
+_OLDER = {"request.max.size": "writer.request-max-size", "writer.batch.size": "writer.batch-size"}
+PASSWORD = "security.sasl.password"
+
+_RANGES = {
+    "i32": (-(2**31), 2**31 - 1),
+    "i64": (-(2**63), 2**63 - 1),
+    "u64": (0, 2**64 - 1),
+}
+# Property -> key and kind.
+_PROPERTIES = {
+    "bootstrap_servers": ("bootstrap.servers", "str"),
+    "bootstrap_server": ("bootstrap.servers", "str"),
+    "writer_request_max_size": ("writer.request-max-size", "i32"),
+    "request_max_size": ("writer.request-max-size", "i32"),
+    "writer_acks": ("writer.acks", "str"),
+    "writer_retries": ("writer.retries", "i32"),
+    "writer_batch_size": ("writer.batch-size", "i32"),
+    "writer_dynamic_batch_size_enabled": ("writer.dynamic-batch-size.enabled", "bool"),
+    "writer_dynamic_batch_size_min": ("writer.dynamic-batch-size-min", "i32"),
+    "writer_batch_timeout_ms": ("writer.batch-timeout-ms", "i64"),
+    "writer_bucket_no_key_assigner": ("writer.bucket.no-key-assigner", "str"),
+    "writer_enable_idempotence": ("writer.enable-idempotence", "bool"),
+    "writer_max_inflight_requests_per_bucket": (
+        "writer.max-inflight-requests-per-bucket",
+        "u64",
+    ),
+    "writer_buffer_memory_size": ("writer.buffer.memory-size", "u64"),
+    "writer_buffer_wait_timeout_ms": ("writer.buffer.wait-timeout-ms", "u64"),
+    "writer_kv_backpressure_max_throttle_ms": ("writer.kv-backpressure.max-throttle-ms", "u64"),
+    "writer_partition_wait_timeout_ms": ("writer.partition-wait-timeout-ms", "u64"),
+    "writer_dynamic_create_partition_enabled": (
+        "writer.dynamic-create-partition.enabled",
+        "bool",
+    ),
+    "scanner_remote_log_prefetch_num": ("scanner.remote-log.prefetch-num", "u64"),
+    "scanner_remote_log_read_concurrency": ("scanner.remote-log.read-concurrency", "u64"),
+    "remote_file_download_thread_num": ("remote-file.download-thread-num", "u64"),
+    "scanner_log_max_poll_records": ("scanner.log.max-poll-records", "u64"),
+    "scanner_log_fetch_max_bytes": ("scanner.log.fetch.max-bytes", "i32"),
+    "scanner_log_fetch_max_bytes_for_bucket": ("scanner.log.fetch.max-bytes-for-bucket", "i32"),
+    "scanner_log_fetch_min_bytes": ("scanner.log.fetch.min-bytes", "i32"),
+    "scanner_log_fetch_wait_max_time_ms": ("scanner.log.fetch.wait-max-time-ms", "i32"),
+    "scanner_log_check_crc": ("scanner.log.check-crc", "bool"),
+    "connect_timeout_ms": ("connect-timeout", "u64"),
+    "request_timeout_ms": ("request-timeout", "u64"),
+    "lookup_queue_size": ("lookup.queue-size", "u64"),
+    "lookup_max_batch_size": ("lookup.max-batch-size", "u64"),
+    "lookup_batch_timeout_ms": ("lookup.batch-timeout-ms", "u64"),
+    "lookup_max_inflight_requests": ("lookup.max-inflight-requests", "u64"),
+    "lookup_max_retries": ("lookup.max-retries", "u64"),
+    "client_id": ("client.id", "str"),
+    "client_bucket_hash": ("client.bucket-hash", "str"),
+    "security_protocol": ("security.protocol", "str"),
+    "security_sasl_mechanism": ("security.sasl.mechanism", "str"),
+    "security_sasl_username": ("security.sasl.username", "str"),
+    "security_sasl_password": (PASSWORD, "str"),
+}
+
+
+def _canonical(key: str) -> str:
+    """The official key for any accepted spelling."""
+    if not isinstance(key, str):
+        raise TypeError(f"keys must be str, not {type(key).__name__}")
+    bare = key[len("client.") :] if key.startswith("client.") and key not in _KEYS else key
+    for candidate in (bare, _OLDER.get(bare, ""), f"{bare}-ms"):
+        if candidate in _KEYS:
+            return candidate
+    near = difflib.get_close_matches(bare, _KEYS, 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise FlussError(f"Unknown property: {key}{hint}")
+
+
+def _text(key: str, value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (str, int)):
+        return str(value)
+    raise TypeError(f"value of {key!r} must be str, int or bool, not {type(value).__name__}")
+
+
+class Config:
+    """Settings of a connection; what is not set has its default.
+
+    Example:
+        >>> Config({"bootstrap.servers": "127.0.0.1:9123"}).writer_acks
+        'all'
+    """
+
+    __slots__ = ("_values", "_handle")
+
+    def __init__(self, properties: Mapping[str, Any] | None = None) -> None:
+        if properties is not None and not isinstance(properties, Mapping):
+            raise TypeError(f"properties must be a dict, not {type(properties).__name__}")
+        self._values: dict[str, str] = {}
+        self._handle = None
+        for key, value in (properties or {}).items():
+            name = _canonical(key)
+            self._values[name] = _text(key, value)
+        self._open()
+
+    def _open(self, **overrides: str) -> Any:
+        """The settings as a handle of the C library; refuses values that it cannot read."""
+        return _core.new_config([*self._values.items(), *overrides.items()])
+
+    def _get(self, key: str) -> str:
+        if key == PASSWORD:
+            return self._values.get(key, "")
+        if self._handle is None:
+            self._handle = self._open()
+        return _core.config_get(self._handle, key) or ""
+
+    def _set(self, key: str, value: str) -> None:
+        before = dict(self._values)
+        self._values[key] = value
+        self._handle = None
+        try:
+            self._open()
+        except FlussError:
+            # A number out of range is refused when a connection is made, as ever; a word at once.
+            if not value.lstrip("-").isdigit():
+                self._values = before
+                raise
+
+    def _number(self, key: str) -> int:
+        set_here = self._values.get(key, "")
+        if set_here.lstrip("-").isdigit():
+            return int(set_here)
+        return int(self._get(key))
+
+    def __repr__(self) -> str:
+        shown = {key: "***" if key == PASSWORD else text for key, text in self._values.items()}
+        return f"Config({shown!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Config) and self._values == other._values
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self):
+        kept = {key: text for key, text in self._values.items() if key != PASSWORD}
+        return Config, (kept,)
+
+
+def _text_property(key: str) -> property:
+    def get(self: Config) -> str:
+        return self._get(key)
+
+    def put(self: Config, value: str) -> None:
+        if not isinstance(value, str):
+            raise TypeError(f"{key} must be str, not {type(value).__name__}")
+        self._set(key, value)
+
+    return property(get, put)
+
+
+def _bool_property(key: str) -> property:
+    def get(self: Config) -> bool:
+        return self._get(key) == "true"
+
+    def put(self: Config, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise TypeError(f"{key} must be bool, not {type(value).__name__}")
+        self._set(key, _text(key, value))
+
+    return property(get, put)
+
+
+def _int_property(key: str, kind: str) -> property:
+    lowest, highest = _RANGES[kind]
+
+    def get(self: Config) -> int:
+        return self._number(key)
+
+    def put(self: Config, value: int) -> None:
+        if isinstance(value, bool) or not hasattr(type(value), "__index__"):
+            raise TypeError(f"{key} must be int, not {type(value).__name__}")
+        number = value.__index__()
+        if not lowest <= number <= highest:
+            raise OverflowError(f"{key}: {number} is not within {lowest} and {highest}")
+        self._set(key, str(number))
+
+    return property(get, put)
+
+
+for _attribute, (_key, _kind) in _PROPERTIES.items():
+    if _kind == "str":
+        _made = _text_property(_key)
+    elif _kind == "bool":
+        _made = _bool_property(_key)
+    else:
+        _made = _int_property(_key, _kind)
+    setattr(Config, _attribute, _made)

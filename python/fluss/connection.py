@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Connections, and what happens to them when the program ends."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import time
+import weakref
+from typing import Any
+
+from . import _core
+from .admin import FlussAdmin
+from .config import Config
+from .errors import FlussError
+from .futures import FlussFuture, failed
+from .table import FlussTable
+from .values import TablePath, _Answer, require
+
+# Writes wait for room in the buffer in slices of this length, so that Ctrl-C gets through.
+_SLICE_MS = 250
+_CLOSING_S_MAX = 30
+_LEFT_OPEN_S_MAX = 5
+
+_open: weakref.WeakSet[FlussConnection] = weakref.WeakSet()
+_closing: list[FlussFuture] = []
+
+
+def _at_exit() -> None:
+    """Let what is being closed finish, and close what was left open, within limits."""
+    until = time.monotonic() + _CLOSING_S_MAX
+    soon = time.monotonic() + _LEFT_OPEN_S_MAX
+    left = [(_core.close(connection._handle), soon) for connection in list(_open)]
+    for future, limit in [*((future, until) for future in _closing), *left]:
+        try:
+            future.exception(max(0.0, limit - time.monotonic()))
+        except (TimeoutError, asyncio.CancelledError):
+            continue
+    _closing.clear()
+
+
+def _after_fork() -> None:
+    """The child has no part in its parent's connections."""
+    _open.clear()
+    _closing.clear()
+
+
+atexit.register(_at_exit)
+os.register_at_fork(after_in_child=_after_fork)
+
+
+class FlussConnection(_Answer):
+    """A connection to a cluster, or to an embedded server.
+
+    Example:
+        async with await FlussConnection.create(Config({"bootstrap.servers": "127.0.0.1:9123"})) as c:
+            print(await c.get_admin().list_databases())
+    """
+
+    @staticmethod
+    def create(config: Config | None = None, **settings: Any) -> FlussFuture:
+        """Connect: a future of the connection. Settings may be given by name,
+        `create(bootstrap_servers="127.0.0.1:9123")`."""
+        if config is None:
+            config = Config()
+        require(config, Config, "config")
+        if settings:
+            config = Config(config._values)
+            for name, value in settings.items():
+                if not isinstance(getattr(Config, name, None), property):
+                    raise TypeError(f"create() got an unexpected setting {name!r}")
+                setattr(config, name, value)
+        kept = Config()
+        kept._values = dict(config._values)
+        wait_ms = kept.writer_buffer_wait_timeout_ms
+        try:
+            handle = kept._open(
+                **{"writer.buffer.wait-timeout-ms": str(min(wait_ms, _SLICE_MS))}
+            )
+        except FlussError as error:
+            return failed(error)
+        return _core.connect(handle, lambda connection: FlussConnection._of(connection, wait_ms))
+
+    connect = create
+
+    @classmethod
+    def _of(cls, handle: Any, wait_ms: int) -> FlussConnection:
+        made = cls._make(
+            _handle=handle,
+            _wait_ms_max=wait_ms if wait_ms < 2**62 else -1,
+            _admin=None,
+            _closed=None,
+        )
+        _open.add(made)
+        return made
+
+    def get_admin(self) -> FlussAdmin:
+        """The administration of the cluster; may be awaited."""
+        if self._admin is None:
+            self._admin = FlussAdmin._make(_connection=self)
+        return self._admin
+
+    def get_table(self, table_path: TablePath) -> FlussFuture:
+        """Open a table: a future of `FlussTable`."""
+        require(table_path, TablePath, "table_path")
+        path = (table_path.database_name, table_path.table_name)
+        return _core.open_table(self._handle, path, lambda table: FlussTable._of(self, table))
+
+    def close(self) -> FlussFuture:
+        """Send what is queued, then close. It starts at once; outside of an event loop the call
+        itself waits."""
+        if self._closed is None:
+            _open.discard(self)
+            self._closed = _core.close(self._handle)
+            _closing[:] = [future for future in _closing if not future.done()]
+            _closing.append(self._closed)
+        closed = self._closed
+        if closed.cancelled():
+            self._closed = closed = _core.close(self._handle)
+        if asyncio._get_running_loop() is None:
+            closed.result()
+        return closed
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """Counters and gauges of this connection: name, labels, type, value, count, sum."""
+        return _core.metrics(self._handle)
+
+    def __enter__(self) -> FlussConnection:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool:
+        try:
+            self.close()
+        except FlussError:
+            if kind is None:
+                raise
+        return False
+
+    async def __aenter__(self) -> FlussConnection:
+        return self
+
+    async def __aexit__(self, kind: Any, error: Any, traceback: Any) -> bool:
+        try:
+            await self.close()
+        except FlussError:
+            if kind is None:
+                raise
+        return False
+
+    def __repr__(self) -> str:
+        return "FlussConnection()"

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Conditions on columns, for `TableScan.filter`."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+from . import _core
+from .errors import FlussError
+from .values import _Answer, require
+
+_OPS = ("== != < <= > >= is_null is_not_null starts_with ends_with contains is_in not_in").split()
+_LITERALS = (
+    bool,
+    int,
+    float,
+    str,
+    bytes,
+    decimal.Decimal,
+    datetime.date,
+    datetime.time,
+    datetime.datetime,
+    type(None),
+)
+
+
+def _literal(value: Any) -> Any:
+    if isinstance(value, _LITERALS):
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise OverflowError(f"{value} does not fit 64 bits")
+        return value
+    if hasattr(type(value), "item"):  # numpy scalars
+        return _literal(value.item())
+    raise TypeError(f"a column cannot be compared with {type(value).__name__}")
+
+
+class Predicate(_Answer):
+    """A condition. Combine with `&` and `|`, or `and_` and `or_`."""
+
+    __slots__ = ("_kind", "_parts")
+
+    def and_(self, other: Predicate) -> Predicate:
+        return self._join("and", other)
+
+    def or_(self, other: Predicate) -> Predicate:
+        return self._join("or", other)
+
+    def _join(self, kind: str, other: Predicate) -> Predicate:
+        require(other, Predicate, "other")
+        parts: list = []
+        for one in (self, other):
+            parts += one._parts if one._kind == kind else [one]
+        return Predicate._make(_kind=kind, _parts=parts)
+
+    def __and__(self, other: Predicate) -> Predicate:
+        return self._join("and", other) if isinstance(other, Predicate) else NotImplemented
+
+    def __or__(self, other: Predicate) -> Predicate:
+        return self._join("or", other) if isinstance(other, Predicate) else NotImplemented
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a Predicate has no truth value; combine with & and |, not with and, or")
+
+    def _build(self, trees: dict[str, tuple]) -> Any:
+        """The condition in the form of the C library, checked against the table's columns."""
+        if self._kind != "column":
+            return _core.combine(self._kind == "and", [part._build(trees) for part in self._parts])
+        column, operator, values = self._parts
+        if column not in trees:
+            raise FlussError(f"Column {column!r} not found")
+        codec = _core.codec([(column, (*trees[column][:4], True, trees[column][5]))] * len(values))
+        single = _core.codec([(column, (*trees[column][:4], True, trees[column][5]))])
+        for value in values:
+            _require_exact(single, column, value)
+        return _core.predicate(column, _OPS.index(operator), codec, tuple(values))
+
+    def __repr__(self) -> str:
+        if self._kind != "column":
+            return "(" + f" {self._kind} ".join(map(repr, self._parts)) + ")"
+        column, operator, values = self._parts
+        return f"Predicate({column} {operator} {', '.join(map(repr, values))})"
+
+
+def _require_exact(codec: Any, column: str, value: Any) -> None:
+    """Refuse a literal that the column's type would round."""
+    stored = codec.round_trip((value,))[column]
+    if value is None or isinstance(value, (bool, str, bytes)):
+        return
+    if isinstance(value, datetime.datetime) and (value.tzinfo is None) != (stored.tzinfo is None):
+        stored = stored.replace(tzinfo=value.tzinfo)
+    if stored != value and value == value:
+        raise FlussError(f"Column {column!r} cannot hold {value!r} exactly")
+
+
+class ColumnRef:
+    """A column, to be compared with literals."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        require(name, str, "name")
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def _test(self, operator: str, *values: Any) -> Predicate:
+        literals = tuple(_literal(value) for value in values)
+        return Predicate._make(_kind="column", _parts=(self._name, operator, literals))
+
+    def __eq__(self, value: Any) -> Predicate:  # type: ignore[override]
+        return self._test("==", value)
+
+    def __ne__(self, value: Any) -> Predicate:  # type: ignore[override]
+        return self._test("!=", value)
+
+    def __lt__(self, value: Any) -> Predicate:
+        return self._test("<", value)
+
+    def __le__(self, value: Any) -> Predicate:
+        return self._test("<=", value)
+
+    def __gt__(self, value: Any) -> Predicate:
+        return self._test(">", value)
+
+    def __ge__(self, value: Any) -> Predicate:
+        return self._test(">=", value)
+
+    equal = __eq__
+    not_equal = __ne__
+    less_than = __lt__
+    less_or_equal = __le__
+    greater_than = __gt__
+    greater_or_equal = __ge__
+
+    def is_null(self) -> Predicate:
+        return self._test("is_null")
+
+    def is_not_null(self) -> Predicate:
+        return self._test("is_not_null")
+
+    def starts_with(self, prefix: str) -> Predicate:
+        require(prefix, str, "prefix")
+        return self._test("starts_with", prefix)
+
+    def ends_with(self, suffix: str) -> Predicate:
+        require(suffix, str, "suffix")
+        return self._test("ends_with", suffix)
+
+    def contains(self, infix: str) -> Predicate:
+        require(infix, str, "infix")
+        return self._test("contains", infix)
+
+    def is_in(self, values: Iterable[Any]) -> Predicate:
+        return self._test("is_in", *_several(values))
+
+    def not_in(self, values: Iterable[Any]) -> Predicate:
+        return self._test("not_in", *_several(values))
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a column has no truth value; compare it with something")
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"col({self._name!r})"
+
+
+def _several(values: Iterable[Any]) -> Iterable[Any]:
+    if isinstance(values, (str, bytes)):
+        raise TypeError("expected a list of values, not one text")
+    return values
+
+
+def col(name: str) -> ColumnRef:
+    """A column, for conditions: `col("age") > 30`."""
+    return ColumnRef(name)

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Futures in Python: deferred values, and work in threads.
+
+A deferred value is a future that stands in for its result: `await` gives the real object, any other
+use waits for it and then acts as it. So methods that older programs use at once and newer ones
+await serve both.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Callable
+
+from . import _core
+
+FlussFuture = _core.FlussFuture
+
+_FORWARDED = (
+    "len getitem setitem delitem contains iter reversed str repr format bool int float complex "
+    "index eq ne lt le gt ge add radd iadd sub rsub isub mul rmul imul truediv rtruediv floordiv "
+    "rfloordiv mod rmod pow rpow and rand or ror xor rxor neg pos abs invert matmul rmatmul dir "
+    "enter exit copy deepcopy reduce_ex round"
+).split()
+
+
+class Deferred(FlussFuture):
+    """Base of deferred values."""
+
+    __hash__ = object.__hash__
+
+    @property
+    def __class__(self):
+        return type(self)._stands_for()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.result(), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "_asyncio_future_blocking":
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self.result(), name, value)
+
+    @staticmethod
+    def _stands_for() -> type:
+        raise NotImplementedError
+
+
+_REFLECTED = {
+    "eq": "==",
+    "ne": "!=",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+}
+
+
+def _forward(name: str) -> Callable[..., Any]:
+    import copy
+    import operator
+
+    builtin: Callable[..., Any] | None = {
+        "len": len,
+        "iter": iter,
+        "reversed": reversed,
+        "str": str,
+        "repr": repr,
+        "format": format,
+        "bool": bool,
+        "dir": dir,
+        "copy": copy.copy,
+        "contains": operator.contains,
+        "getitem": operator.getitem,
+        "setitem": operator.setitem,
+        "delitem": operator.delitem,
+    }.get(name)
+    if builtin is not None:
+
+        def forward(self, *args):
+            return builtin(self.result(), *args)
+
+    elif name in _REFLECTED:
+        compare = getattr(operator, name)
+
+        def forward(self, other):
+            return compare(self.result(), settled(other))
+
+    else:
+        special = f"__{name}__"
+
+        def forward(self, *args):
+            method = getattr(self.result(), special, None)
+            if method is None:
+                if name in ("reduce_ex", "int", "float", "complex", "index", "enter", "exit"):
+                    raise TypeError(f"the result has no {special}")
+                return NotImplemented
+            return method(*[settled(arg) for arg in args])
+
+    forward.__name__ = f"__{name}__"
+    return forward
+
+
+for _name in _FORWARDED:
+    setattr(Deferred, f"__{_name}__", _forward(_name))
+
+
+def settled(value: Any) -> Any:
+    """The value itself, or the result of a deferred one."""
+    return value.result() if issubclass(type(value), Deferred) else value
+
+
+class DeferredTable(Deferred):
+    """A pyarrow.Table that is being read."""
+
+    @staticmethod
+    def _stands_for() -> type:
+        import pyarrow
+
+        return pyarrow.Table
+
+
+class DeferredFrame(Deferred):
+    """A pandas.DataFrame that is being read."""
+
+    @staticmethod
+    def _stands_for() -> type:
+        import pandas
+
+        return pandas.DataFrame
+
+
+class DeferredList(Deferred):
+    """A list that is being read."""
+
+    @staticmethod
+    def _stands_for() -> type:
+        return list
+
+
+def in_thread(kind: type, work: Callable[[Any], Any]) -> Any:
+    """Start work(future) in a thread of its own; a future of that kind for what it returns."""
+    promise = _core.promise(kind)
+
+    def run() -> None:
+        try:
+            value = work(promise)
+        except BaseException as error:  # noqa: B036 - it is raised where the future is used
+            FlussFuture._set_exception(promise, error)
+        else:
+            FlussFuture._set_result(promise, value)
+
+    threading.Thread(target=run, name="fluss-read", daemon=True).start()
+    return promise
+
+
+def failed(error: BaseException, kind: type = FlussFuture) -> Any:
+    """A future that has ended with an error."""
+    promise = _core.promise(kind)
+    FlussFuture._set_exception(promise, error)
+    return promise
+
+
+def resolved(value: Any, kind: type = FlussFuture) -> Any:
+    """A future that has ended with a value."""
+    promise = _core.promise(kind)
+    FlussFuture._set_result(promise, value)
+    return promise
+
+
+def watch(future: Any) -> None:
+    """Wait for a future in a thread, where no event loop can be told by its queue."""
+    threading.Thread(
+        target=FlussFuture._watch, args=(future,), name="fluss-wait", daemon=True
+    ).start()
