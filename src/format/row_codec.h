@@ -25,4 +25,10 @@ FLUSS_CHECKED fluss_code_t fl_key_encode(fl_key_format format, const fl_type *co
 /** Text of a partition value; Java's form (spec/formats.md 5.4). */
 FLUSS_CHECKED fluss_code_t fl_partition_value_print(const fl_type *type, const fluss_datum_t *value,
                                                     fl_buf *out, fluss_error_t *err);
+/** The value of a partition's text, in any form that an official client writes. @param arena takes
+ * strings
+ * @return FLUSS_KIND_ARGUMENT quotes the text */
+FLUSS_CHECKED fluss_code_t fl_partition_value_parse(const fl_type *type, fl_slice text,
+                                                    fl_arena *arena, fluss_datum_t *value,
+                                                    fluss_error_t *err);
 #endif

@@ -30,6 +30,8 @@ FLUSS_CHECKED fluss_code_t fl_find_table(fl_request *req, const fl_msg_pb_table_
 /** The same; also that it is partitioned. @return FLUSS_E_TABLE_NOT_PARTITIONED */
 FLUSS_CHECKED fluss_code_t fl_find_partitioned(fl_request *req, const fl_msg_pb_table_path *path,
                                                fl_table **table, fluss_error_t *err);
+/** What holds for every write: valid acks, room on the disk. Thread: any. */
+FLUSS_CHECKED fluss_code_t fl_check_write(fl_request *req, int32_t acks, fluss_error_t *err);
 /** A frame's content for a response, kept with the request. @return no memory */
 FLUSS_CHECKED fluss_code_t fl_request_keep_text(fl_request *req, fl_frame *frame, fl_slice *text,
                                                 fluss_error_t *err);

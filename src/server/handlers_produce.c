@@ -86,12 +86,11 @@ static void produce_walked(fl_request *req)
     reply_if_over(req);
 }
 
-static fluss_code_t check(fl_request *req, fluss_error_t *err)
+fluss_code_t fl_check_write(fl_request *req, int32_t acks, fluss_error_t *err)
 {
-    const fl_msg_produce_log_request *asked = req->message;
-    if (asked->acks < -1 || asked->acks > 1) {
+    if (acks < -1 || acks > 1) {
         return fl_error(err, FLUSS_E_INVALID_REQUIRED_ACKS, FLUSS_KIND_ARGUMENT,
-                        "acks = %d: expected -1, 0 or 1", (int)asked->acks);
+                        "acks = %d: expected -1, 0 or 1", (int)acks);
     }
     if (atomic_load(&fl_request_server(req)->is_disk_full)) {
         return fl_error(err, FLUSS_E_DISK_WRITE_LOCKED, FLUSS_KIND_STATE,
@@ -137,7 +136,8 @@ void fl_handle_produce_log(fl_request *req)
 {
     fluss_error_t err;
     produce_state *state = NULL;
-    if (check(req, &err) != 0 || prepare(req, &state, &err) != 0) {
+    const fl_msg_produce_log_request *asked = req->message;
+    if (fl_check_write(req, asked->acks, &err) != 0 || prepare(req, &state, &err) != 0) {
         fl_request_fail(req, &err);
         return;
     }

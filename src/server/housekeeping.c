@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "server/auto_partition.h"
+#include "server/kv_tablet.h"
 #include "server/tablet.h"
 
 enum { DISK_CHECK_MS = 1000 };
@@ -28,6 +29,9 @@ static void expire(fl_tablet *tablet, int64_t now_ms)
     if (tablet->log == NULL || tablet->sync != NULL || ttl_ms <= 0) {
         return;
     }
+    if (tablet->kv != NULL && fl_kv_tablet_pending_bytes(tablet->kv) != 0) {
+        return; /* the log is what recovers them */
+    }
     if (fl_log_store_expire(tablet->log, now_ms, ttl_ms, &removed, &err) != 0) {
         fl_log(FL_LOG_WARNING, "server", "%s", err.message);
     }
@@ -38,6 +42,13 @@ static void on_retention(void *context)
     fl_housekeeping *self = context;
     const int64_t now_ms = fl_wall_ms();
     fl_tablet *tablet, *next;
+    fluss_error_t err;
+    /* Rows that are only in memory would be lost with the part of the log that they came from. */
+    if (fl_kv_store_flush(self->shard->server->kv, &err) != 0) {
+        fl_log(FL_LOG_WARNING, "server", "no log expires for now: %s", err.message);
+        fl_timer_start(self->retention, self->shard->server->settings.retention_interval);
+        return;
+    }
     HASH_ITER(hh, self->shard->tablets, tablet, next)
     {
         expire(tablet, now_ms);

@@ -84,7 +84,7 @@ static fluss_code_t grow(fl_prewrite *prewrite, fluss_error_t *err)
 }
 
 fluss_code_t fl_prewrite_put(fl_prewrite *prewrite, fl_slice key, const fl_slice *value,
-                             fluss_error_t *err)
+                             int8_t row_delta, fluss_error_t *err)
 {
     const size_t value_size = value != NULL ? value->size : 0;
     FL_ASSERT(key.size <= UINT32_MAX && value_size <= UINT32_MAX); /* both lie in one frame */
@@ -97,7 +97,8 @@ fluss_code_t fl_prewrite_put(fl_prewrite *prewrite, fl_slice key, const fl_slice
                                  .hash = hash_of(key),
                                  .key_size = (uint32_t)key.size,
                                  .value_size = (uint32_t)value_size,
-                                 .is_delete = value == NULL};
+                                 .is_delete = value == NULL,
+                                 .row_delta = row_delta};
     memcpy(entry->bytes, key.data, key.size);
     if (value_size != 0) {
         memcpy(entry->bytes + key.size, value->data, value_size);

@@ -18,7 +18,8 @@ typedef struct fl_prewrite_entry {
     uint64_t hash;
     uint32_t key_size, value_size;
     bool is_delete;
-    uint8_t bytes[]; /* key, value */
+    int8_t row_delta; /* live rows more (1) or less (-1) by it */
+    uint8_t bytes[];  /* key, value */
 } fl_prewrite_entry;
 
 typedef struct fl_prewrite {
@@ -45,7 +46,8 @@ static inline fl_slice fl_prewrite_value(const fl_prewrite_entry *entry)
 /** Note the new value of a key, or its deletion (value NULL). Copies. On failure nothing changes.
  */
 FLUSS_CHECKED fluss_code_t fl_prewrite_put(fl_prewrite *prewrite, fl_slice key,
-                                           const fl_slice *value, fluss_error_t *err);
+                                           const fl_slice *value, int8_t row_delta,
+                                           fluss_error_t *err);
 /** A place to come back to: entries put after it, which have no log offset yet. */
 typedef struct fl_prewrite_mark {
     fl_prewrite_entry **last;

@@ -5,6 +5,7 @@
  * is swept, shards, tablets, and at last the listeners. Stop: listeners, connections; when the last
  * request and removal is over, tablets, loops, store, lock. */
 #include "server/server.h"
+#include "server/kv_tablet.h"
 
 #include <errno.h>
 #include <fluss/fluss_server.h>
@@ -153,13 +154,15 @@ static fluss_code_t open_storage(fl_server *server, fluss_error_t *err)
     FL_TRY(fl_kv_store_open(kv_dir, &server->kv, err));
     FL_TRY(fl_catalog_open(server, &server->catalog, err));
     FL_TRY(fl_tree_sweep(server->data_dir, is_known, server->catalog, err));
+    FL_TRY(fl_kv_tablets_sweep(server->kv, is_known, server->catalog, err));
+    server->id_blocks = fl_id_blocks_new(server->kv);
     server->log_opts =
         (fl_log_store_opts){.segment_size_max = server->settings.segment_size,
                             .index_interval_size = server->settings.index_interval,
                             .writer_expiration_ms = server->settings.writer_expiration,
                             .files = fl_file_cache_new(open_files_max())};
     server->syncs = strcmp(server->settings.log_flush, "ack") == 0;
-    return server->log_opts.files != NULL ? 0 : fl_error_nomem(err);
+    return server->log_opts.files != NULL && server->id_blocks != NULL ? 0 : fl_error_nomem(err);
 }
 
 static fluss_code_t start_shards(fl_server *server, fluss_error_t *err)
@@ -289,6 +292,7 @@ static bool shut_down(fl_server *server, int64_t timeout_ms)
     }
     server->shard_count = 0;
     fl_catalog_close(server->catalog);
+    fl_id_blocks_free(server->id_blocks);
     fl_kv_store_close(server->kv);
     fl_file_cache_free(server->log_opts.files);
     fl_data_dir_close(server->dir);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "net/listener.h"
+#include "server/id_blocks.h"
 #include "server/request.h"
 #include "server/sasl.h"
 #include "server/settings.h"
@@ -43,6 +44,7 @@ struct fl_server {
     bool is_temporary; /* data_dir is removed at the end */
     struct fl_data_dir *dir;
     fl_kv_store *kv;
+    fl_id_blocks *id_blocks;
     fl_catalog *catalog; /* thread: shard 0 */
     fl_sasl_users users;
     fl_log_store_opts log_opts;

@@ -24,13 +24,15 @@ void fl_tablet_print(const fl_tablet *tablet, char *out, size_t size)
 
 fluss_code_t fl_tablet_open(fl_tablet *tablet, fluss_error_t *err)
 {
-    if (tablet->log != NULL) {
-        return 0;
+    if (tablet->log == NULL) {
+        char dir[FL_TABLET_DIR_SIZE];
+        FL_TRY(fl_tablet_dir(tablet, dir, err));
+        FL_TRY(fl_log_store_open(dir, &tablet->shard->server->log_opts, fl_wall_ms(), &tablet->log,
+                                 err));
     }
-    char dir[FL_TABLET_DIR_SIZE];
-    FL_TRY(fl_tablet_dir(tablet, dir, err));
-    FL_TRY(
-        fl_log_store_open(dir, &tablet->shard->server->log_opts, fl_wall_ms(), &tablet->log, err));
+    if (tablet->kv == NULL && tablet->info->has_primary_key) {
+        FL_TRY(fl_tablet_open_kv(tablet, err));
+    }
     return 0;
 }
 
@@ -133,9 +135,10 @@ static void sync_done(fl_work *work)
     if (rc != 0) {
         sync_failed(tablet, &err);
     } else {
+        fl_tablet_commit(tablet);
         end_waits(tablet, 0);
     }
-    if (tablet->unsynced != NULL) {
+    if (tablet->unsynced != NULL || tablet->must_sync) {
         start_sync(tablet);
     } else if (tablet->is_dropped) {
         fl_tablet_remove(tablet);
@@ -145,6 +148,7 @@ static void sync_done(fl_work *work)
 static void start_sync(fl_tablet *tablet)
 {
     fluss_error_t err;
+    tablet->must_sync = false;
     tablet->sync_offset = fl_log_store_end_offset(tablet->log);
     if (fl_log_sync_begin(tablet->log, &tablet->sync, &err) != 0) {
         tablet->sync = NULL;
@@ -171,4 +175,13 @@ bool fl_tablet_sync(fl_tablet *tablet, fl_sync_wait *wait)
         start_sync(tablet);
     }
     return true;
+}
+
+void fl_tablet_sync_soon(fl_tablet *tablet)
+{
+    if (tablet->sync == NULL) {
+        start_sync(tablet);
+    } else {
+        tablet->must_sync = true;
+    }
 }

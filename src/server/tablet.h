@@ -12,6 +12,8 @@
 
 typedef struct fl_tablet fl_tablet;
 typedef struct fl_tablet_op fl_tablet_op;
+typedef struct fl_kv_tablet fl_kv_tablet;
+typedef struct fl_kv_put fl_kv_put;
 
 typedef struct fl_tablet_key {
     int64_t table_id, partition_id; /* partition_id -1: none */
@@ -46,13 +48,15 @@ struct fl_tablet {
     fl_tablet_key key;
     fl_shard *shard;
     fl_table_info *info;
-    char *partition_name;                    /* NULL: none */
-    fl_log_store *log;                       /* NULL: not opened yet */
-    fl_fetch_wait *fetches;                  /* waiting */
+    char *partition_name;   /* NULL: none */
+    fl_log_store *log;      /* NULL: not opened yet */
+    fl_kv_tablet *kv;       /* the rows of a primary-key table; NULL: a log table, or not opened */
+    fl_fetch_wait *fetches; /* waiting */
     fl_sync_wait *unsynced, **unsynced_last; /* writes waiting for the sync after the running one */
     fl_log_sync *sync;                       /* running */
     int64_t sync_offset;                     /* what it covers */
     fl_work sync_work;
+    bool must_sync; /* appends came while a sync ran, and nobody waits for them */
     bool is_dropped;
 };
 
@@ -71,6 +75,18 @@ FLUSS_CHECKED fluss_code_t fl_tablet_append(fl_tablet *tablet, fl_slice records,
 /** Let the wait's task run when everything below wait->offset is on disk. false: it is already,
  * nothing will run. */
 bool fl_tablet_sync(fl_tablet *tablet, fl_sync_wait *wait);
+/** Bring to disk what was appended, without anyone waiting. */
+void fl_tablet_sync_soon(fl_tablet *tablet);
+/** The rows of a tablet, opened. @return FLUSS_E_NON_PRIMARY_KEY_TABLE */
+FLUSS_CHECKED fluss_code_t fl_tablet_kv(fl_tablet *tablet, fl_kv_tablet **kv, fluss_error_t *err);
+/** Write rows, and wake the fetches that wait; they can be read once the log is on disk. */
+FLUSS_CHECKED fluss_code_t fl_tablet_put(fl_tablet *tablet, const fl_kv_put *put,
+                                         fl_log_appended *appended, fluss_error_t *err);
+/** Insert rows for keys that have none. @param appended log_end_offset -1: there were no such keys
+ */
+FLUSS_CHECKED fluss_code_t fl_tablet_insert_missing(fl_tablet *tablet, const fl_slice *keys,
+                                                    size_t count, fl_log_appended *appended,
+                                                    fluss_error_t *err);
 void fl_tablet_arm(fl_tablet *tablet, fl_fetch_wait *wait);
 /** Take back; nothing when it fired. tablet may be NULL when it is gone: it has fired then. */
 void fl_tablet_disarm(fl_tablet *tablet, fl_fetch_wait *wait);

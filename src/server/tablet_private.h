@@ -8,6 +8,10 @@ enum { FL_TABLET_DIR_SIZE = 4096, FL_TABLET_NAME_SIZE = 900 };
 
 /** The directory of the tablet's log. @param dir room of FL_TABLET_DIR_SIZE bytes */
 FLUSS_CHECKED fluss_code_t fl_tablet_dir(const fl_tablet *tablet, char *dir, fluss_error_t *err);
+/** Open the rows of a primary-key table, whose log is open (tablet_kv.c). */
+FLUSS_CHECKED fluss_code_t fl_tablet_open_kv(fl_tablet *tablet, fluss_error_t *err);
+/** Let readers see the rows whose changelog is on disk. */
+void fl_tablet_commit(fl_tablet *tablet);
 /** Fire all waiting fetches. */
 void fl_tablet_wake(fl_tablet *tablet);
 /** Remove the files of a dropped tablet that nothing uses any more, off the loop, and free it. */

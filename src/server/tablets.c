@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "server/catalog.h"
+#include "server/kv_tablet.h"
 #include "server/server.h"
 #include "server/tablet_private.h"
 #include "server/tree.h"
@@ -85,6 +86,10 @@ static void remove_work(fl_work *work)
             rc = fl_tree_remove(dir, &err);
         }
     }
+    if (rc == 0 && tablet->info->has_primary_key) {
+        rc = fl_kv_tablet_erase(tablet->shard->server->kv, tablet->key.table_id,
+                                tablet->key.partition_id, tablet->key.bucket, &err);
+    }
     if (rc != 0) {
         fl_log(FL_LOG_WARNING, "server", "dropped bucket: %s", err.message);
     }
@@ -117,6 +122,8 @@ static void drop(fl_shard *shard, fl_tablet *tablet)
     HASH_DELETE(hh, shard->tablets, tablet);
     tablet->is_dropped = true;
     fl_tablet_wake(tablet);
+    fl_kv_tablet_close(tablet->kv);
+    tablet->kv = NULL;
     if (tablet->sync == NULL) {
         fl_tablet_remove(tablet);
     }
@@ -145,6 +152,7 @@ void fl_tablets_close(fl_shard *shard)
     HASH_ITER(hh, shard->tablets, tablet, next)
     {
         HASH_DELETE(hh, shard->tablets, tablet);
+        fl_kv_tablet_close(tablet->kv);
         fl_log_store_close(tablet->log);
         free_tablet(tablet);
     }

@@ -42,7 +42,7 @@ static void put(fl_prewrite *prewrite, int key, int value)
     char room[24];
     const fl_slice bytes = fl_slice_of(&value, sizeof(value));
     assert_int_equal(
-        fl_prewrite_put(prewrite, key_of(key, room), value == DELETED ? NULL : &bytes, NULL), 0);
+        fl_prewrite_put(prewrite, key_of(key, room), value == DELETED ? NULL : &bytes, 0, NULL), 0);
 }
 
 static int value_of(const fl_prewrite_entry *entry)
@@ -139,13 +139,13 @@ static void out_of_memory_leaves_the_buffer_as_it_was(void **state)
     const fl_slice key = fl_slice_str("key"), value = fl_slice_str("value");
     for (uint64_t n = 1; n <= 2; n++) {
         fl_alloc_fail_at(n);
-        assert_int_equal(fl_prewrite_put(&prewrite, key, &value, NULL), FLUSS_E_CLIENT);
+        assert_int_equal(fl_prewrite_put(&prewrite, key, &value, 0, NULL), FLUSS_E_CLIENT);
         fl_alloc_fail_at(0);
         assert_null(fl_prewrite_find(&prewrite, key));
         assert_int_equal(prewrite.bytes, 0);
         fl_prewrite_deinit(&prewrite);
     }
-    assert_int_equal(fl_prewrite_put(&prewrite, key, &value, NULL), 0);
+    assert_int_equal(fl_prewrite_put(&prewrite, key, &value, 0, NULL), 0);
     fl_prewrite_deinit(&prewrite);
 }
 

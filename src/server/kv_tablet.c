@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A primary-key tablet: opened, kept in line with its table, committed, read. Writing is in
+ * kv_put.c, the changelog in kv_changelog.c, recovery in kv_replay.c. */
+#include "base/alloc.h"
+#include "server/kv_tablet_private.h"
+
+/* The state entry: applied offset i64, row count i64, next id i64, end of the ids i64; little
+ * endian. */
+enum { STATE_SIZE = 32, KEY_SIZE_MAX = 1 << 28 };
+
+static void make_prefix(int64_t table_id, int64_t partition_id, int32_t bucket,
+                        uint8_t prefix[FL_KV_PREFIX_SIZE])
+{
+    fl_store_be64(prefix, (uint64_t)table_id);
+    fl_store_be64(prefix + 8, (uint64_t)partition_id);
+    fl_store_be32(prefix + 16, (uint32_t)bucket);
+}
+
+static void state_key(const uint8_t prefix[FL_KV_PREFIX_SIZE], uint8_t key[FL_KV_PREFIX_SIZE + 1])
+{
+    memcpy(key, prefix, FL_KV_PREFIX_SIZE);
+    key[FL_KV_PREFIX_SIZE] = FL_KV_KIND_STATE;
+}
+
+static fluss_code_t load_state(fl_kv_tablet *tablet, fluss_error_t *err)
+{
+    uint8_t key[FL_KV_PREFIX_SIZE + 1];
+    uint8_t *state;
+    size_t size;
+    bool found;
+    state_key(tablet->prefix, key);
+    FL_TRY(fl_kv_get(tablet->store, FL_KV_ROWS, fl_slice_of(key, sizeof(key)), &state, &size,
+                     &found, err));
+    if (!found) {
+        return 0;
+    }
+    const bool is_whole = size == STATE_SIZE;
+    if (is_whole) {
+        tablet->applied_offset = fl_load_i64(state);
+        tablet->row_count = fl_load_i64(state + 8);
+        tablet->next_id = fl_load_i64(state + 16);
+        tablet->ids_end = fl_load_i64(state + 24);
+    }
+    fl_free(state);
+    if (!is_whole) {
+        return fl_error(
+            err, FLUSS_E_KV_STORAGE_EXCEPTION, FLUSS_KIND_CORRUPT,
+            "the state of table %s.%s in the key-value store has %zu bytes, expected %d",
+            tablet->info->database, tablet->info->name, size, (int)STATE_SIZE);
+    }
+    return 0;
+}
+
+void fl_kv_write_state(const fl_kv_tablet *tablet, int64_t applied_offset, fl_kv_write *write)
+{
+    uint8_t key[FL_KV_PREFIX_SIZE + 1], state[STATE_SIZE];
+    state_key(tablet->prefix, key);
+    fl_store_i64(state, applied_offset);
+    fl_store_i64(state + 8, tablet->row_count);
+    fl_store_i64(state + 16, tablet->next_id);
+    fl_store_i64(state + 24, tablet->ids_end);
+    fl_kv_write_put(write, FL_KV_ROWS, fl_slice_of(key, sizeof(key)),
+                    fl_slice_of(state, sizeof(state)));
+}
+
+/* ---- schema versions ---- */
+
+static int32_t find_column_by_id(const fl_schema *schema, int32_t id)
+{
+    for (size_t i = 0; i < schema->column_count; i++) {
+        if (schema->columns[i].id == id) {
+            return (int32_t)i;
+        }
+    }
+    return -1;
+}
+
+static fluss_code_t prepare_version(fl_kv_tablet *tablet, const fl_schema *schema,
+                                    const fl_schema *latest, fl_kv_version *version,
+                                    fluss_error_t *err)
+{
+    fl_arena *arena = &tablet->versions_arena;
+    version->schema = schema;
+    version->types = fl_arena_array(arena, schema->column_count, sizeof(*version->types));
+    version->source = fl_arena_array(arena, latest->column_count, sizeof(*version->source));
+    if (version->types == NULL || version->source == NULL) {
+        return fl_error_nomem(err);
+    }
+    for (size_t i = 0; i < schema->column_count; i++) {
+        version->types[i] = &schema->columns[i].type;
+    }
+    for (size_t i = 0; i < latest->column_count; i++) {
+        version->source[i] = find_column_by_id(schema, latest->columns[i].id);
+    }
+    return 0;
+}
+
+static fluss_code_t prepare_versions(fl_kv_tablet *tablet, fluss_error_t *err)
+{
+    const fl_table_info *info = tablet->info;
+    const fl_schema *latest = info->schemas[info->schema_count - 1].schema;
+    fl_arena *arena = &tablet->versions_arena;
+    fl_arena_reset(arena);
+    tablet->versions = fl_arena_array(arena, (size_t)info->schema_count, sizeof(*tablet->versions));
+    tablet->old_row = fl_arena_array(arena, latest->column_count, sizeof(fluss_datum_t));
+    tablet->new_row = fl_arena_array(arena, latest->column_count, sizeof(fluss_datum_t));
+    tablet->out_row = fl_arena_array(arena, latest->column_count, sizeof(fluss_datum_t));
+    tablet->as_written = fl_arena_array(arena, latest->column_count, sizeof(fluss_datum_t));
+    tablet->is_target = fl_arena_array(arena, latest->column_count, sizeof(bool));
+    if (tablet->versions == NULL || tablet->old_row == NULL || tablet->new_row == NULL ||
+        tablet->out_row == NULL || tablet->as_written == NULL || tablet->is_target == NULL) {
+        return fl_error_nomem(err);
+    }
+    for (int32_t i = 0; i < info->schema_count; i++) {
+        FL_TRY(prepare_version(tablet, info->schemas[i].schema, latest, &tablet->versions[i], err));
+    }
+    tablet->version_count = info->schema_count;
+    return 0;
+}
+
+static void prepare_merge(fl_kv_tablet *tablet)
+{
+    const fl_table_settings *settings = &tablet->settings;
+    tablet->merge = (fl_merge){.schema = fl_kv_latest(tablet),
+                               .engine = settings->merge_engine,
+                               .delete_behavior = settings->delete_behavior};
+    if (settings->merge_engine == FL_MERGE_VERSIONED) {
+        tablet->merge.version_column =
+            (uint32_t)settings->version_column; /* checked at CREATE_TABLE */
+    }
+}
+
+fluss_code_t fl_kv_prepare(fl_kv_tablet *tablet, fl_table_info *info, fluss_error_t *err)
+{
+    fl_table_info_unref(tablet->info);
+    tablet->info = fl_table_info_ref(info);
+    FL_TRY(prepare_versions(tablet, err));
+    tablet->settings = info->settings;
+    tablet->row_format = tablet->settings.kv_format;
+    prepare_merge(tablet);
+    return fl_kv_changelog_prepare(tablet, err);
+}
+
+/* ---- life ---- */
+
+static void init(fl_kv_tablet *tablet, const fl_kv_tablet_spec *spec)
+{
+    tablet->store = spec->store;
+    tablet->log = spec->log;
+    tablet->partition_name = spec->partition_name;
+    tablet->take_ids = spec->take_ids;
+    tablet->take_ids_context = spec->context;
+    fl_arena_init(&tablet->versions_arena);
+    fl_arena_init(&tablet->arena);
+    fl_prewrite_init(&tablet->prewrite);
+    fl_kv_changelog_init(&tablet->changelog);
+    fl_buf_init(&tablet->key, KEY_SIZE_MAX);
+    fl_buf_init(&tablet->value, INT32_MAX);
+    fl_buf_init(&tablet->changes, INT32_MAX);
+    make_prefix(spec->info->table_id, spec->partition_id, spec->bucket, tablet->prefix);
+}
+
+fluss_code_t fl_kv_tablet_open(const fl_kv_tablet_spec *spec, fl_kv_tablet **out,
+                               fluss_error_t *err)
+{
+    fluss_code_t rc = 0;
+    *out = NULL;
+    fl_kv_tablet *tablet = fl_calloc(1, sizeof(*tablet));
+    if (tablet == NULL) {
+        return fl_error_nomem(err);
+    }
+    init(tablet, spec);
+    FL_TRY_OUT(fl_kv_prepare(tablet, spec->info, err));
+    tablet->row_count = tablet->settings.changelog_image == FL_CHANGELOG_WAL ? -1 : 0;
+    FL_TRY_OUT(load_state(tablet, err));
+    FL_TRY_OUT(fl_kv_replay(tablet, err));
+    *out = tablet;
+    return 0;
+out:
+    fl_kv_tablet_close(tablet);
+    return rc;
+}
+
+void fl_kv_tablet_close(fl_kv_tablet *tablet)
+{
+    if (tablet == NULL) {
+        return;
+    }
+    fl_prewrite_deinit(&tablet->prewrite);
+    fl_kv_changelog_deinit(&tablet->changelog);
+    fl_buf_deinit(&tablet->key);
+    fl_buf_deinit(&tablet->value);
+    fl_buf_deinit(&tablet->changes);
+    fl_arena_deinit(&tablet->arena);
+    fl_arena_deinit(&tablet->versions_arena);
+    fl_table_info_unref(tablet->info);
+    fl_free(tablet);
+}
+
+fluss_code_t fl_kv_tablet_set_info(fl_kv_tablet *tablet, fl_table_info *info, fluss_error_t *err)
+{
+    return fl_kv_prepare(tablet, info, err);
+}
+
+fluss_code_t fl_kv_erase_prefix(fl_kv_store *store, const uint8_t prefix[FL_KV_PREFIX_SIZE],
+                                fluss_error_t *err)
+{
+    uint8_t from[FL_KV_PREFIX_SIZE + 1], to[FL_KV_PREFIX_SIZE + 1];
+    fl_kv_write *write = fl_kv_write_new();
+    if (write == NULL) {
+        return fl_error_nomem(err);
+    }
+    state_key(prefix, from);
+    memcpy(to, prefix, FL_KV_PREFIX_SIZE);
+    to[FL_KV_PREFIX_SIZE] = FL_KV_KIND_ROW + 1;
+    fl_kv_write_delete_range(write, FL_KV_ROWS, fl_slice_of(from, sizeof(from)),
+                             fl_slice_of(to, sizeof(to)));
+    const fluss_code_t rc = fl_kv_write_commit(store, write, false, err);
+    fl_kv_write_free(write);
+    return rc;
+}
+
+fluss_code_t fl_kv_tablet_erase(fl_kv_store *store, int64_t table_id, int64_t partition_id,
+                                int32_t bucket, fluss_error_t *err)
+{
+    uint8_t prefix[FL_KV_PREFIX_SIZE];
+    make_prefix(table_id, partition_id, bucket, prefix);
+    return fl_kv_erase_prefix(store, prefix, err);
+}
+
+/* ---- rows ---- */
+
+fluss_code_t fl_kv_row_key(fl_kv_tablet *tablet, fl_slice key, fl_slice *full, fluss_error_t *err)
+{
+    fl_buf_reset(&tablet->key);
+    FL_TRY(fl_buf_append(&tablet->key, tablet->prefix, FL_KV_PREFIX_SIZE, err));
+    FL_TRY(fl_buf_append_byte(&tablet->key, FL_KV_KIND_ROW, err));
+    FL_TRY(fl_buf_append_slice(&tablet->key, key, err));
+    *full = fl_buf_slice(&tablet->key);
+    return 0;
+}
+
+fluss_code_t fl_kv_decode(fl_kv_tablet *tablet, int32_t schema_id, fl_slice row,
+                          fluss_datum_t *values, fluss_error_t *err)
+{
+    if (schema_id < 1 || schema_id > tablet->version_count) {
+        return fl_error(err, FLUSS_E_KV_STORAGE_EXCEPTION, FLUSS_KIND_CORRUPT,
+                        "a row names schema %d, table %s.%s has schemas 1 to %d", (int)schema_id,
+                        tablet->info->database, tablet->info->name, (int)tablet->version_count);
+    }
+    const fl_kv_version *version = &tablet->versions[schema_id - 1];
+    if (schema_id == tablet->version_count) {
+        return fl_row_decode(tablet->row_format, version->types, row, version->schema->column_count,
+                             &tablet->arena, values, err);
+    }
+    fluss_datum_t *own =
+        fl_arena_array(&tablet->arena, version->schema->column_count, sizeof(*own));
+    if (own == NULL) {
+        return fl_error_nomem(err);
+    }
+    FL_TRY(fl_row_decode(tablet->row_format, version->types, row, version->schema->column_count,
+                         &tablet->arena, own, err));
+    for (size_t i = 0; i < fl_kv_latest(tablet)->column_count; i++) {
+        const int32_t source = version->source[i];
+        values[i] = source >= 0 ? own[source] : (fluss_datum_t){.type = FLUSS_NULL};
+    }
+    return 0;
+}
+
+fluss_code_t fl_kv_encode_value(fl_kv_tablet *tablet, const fluss_datum_t *values,
+                                fluss_error_t *err)
+{
+    const fl_kv_version *version = &tablet->versions[tablet->version_count - 1];
+    uint8_t schema_id[sizeof(int16_t)];
+    fl_store_i16(schema_id, (int16_t)tablet->version_count);
+    fl_buf_reset(&tablet->value);
+    FL_TRY(fl_buf_append(&tablet->value, schema_id, sizeof(schema_id), err));
+    return fl_row_encode(tablet->row_format, version->types, values, version->schema->column_count,
+                         &tablet->value, err);
+}
+
+/* ---- commit ---- */
+
+static fluss_code_t gather_committed(fl_kv_tablet *tablet, int64_t durable_offset,
+                                     fl_kv_write *write, int64_t *delta, fluss_error_t *err)
+{
+    for (const fl_prewrite_entry *entry = tablet->prewrite.first;
+         entry != NULL && entry->end_offset <= durable_offset; entry = entry->next) {
+        fl_slice key;
+        FL_TRY(fl_kv_row_key(tablet, fl_prewrite_key(entry), &key, err));
+        if (entry->is_delete) {
+            fl_kv_write_delete(write, FL_KV_ROWS, key);
+        } else {
+            fl_kv_write_put(write, FL_KV_ROWS, key, fl_prewrite_value(entry));
+        }
+        *delta += entry->row_delta;
+    }
+    return 0;
+}
+
+fluss_code_t fl_kv_tablet_commit(fl_kv_tablet *tablet, int64_t durable_offset, fluss_error_t *err)
+{
+    const int64_t row_count = tablet->row_count;
+    int64_t delta = 0;
+    if (durable_offset <= tablet->applied_offset) {
+        return 0;
+    }
+    fl_kv_write *write = fl_kv_write_new();
+    if (write == NULL) {
+        return fl_error_nomem(err);
+    }
+    fluss_code_t rc = gather_committed(tablet, durable_offset, write, &delta, err);
+    if (rc == 0) {
+        tablet->row_count = row_count >= 0 ? row_count + delta : -1;
+        fl_kv_write_state(tablet, durable_offset, write);
+        rc = fl_kv_write_commit(tablet->store, write, false, err);
+    }
+    fl_kv_write_free(write);
+    if (rc != 0) {
+        tablet->row_count = row_count;
+        return rc;
+    }
+    tablet->applied_offset = durable_offset;
+    while (fl_prewrite_first(&tablet->prewrite, durable_offset) != NULL) {
+        fl_prewrite_pop(&tablet->prewrite);
+    }
+    return 0;
+}
+
+size_t fl_kv_tablet_pending_bytes(const fl_kv_tablet *tablet)
+{
+    return tablet->prewrite.bytes;
+}
+
+int64_t fl_kv_tablet_row_count(const fl_kv_tablet *tablet)
+{
+    return tablet->row_count;
+}
+
+/* ---- reads ---- */
+
+fluss_code_t fl_kv_tablet_get(fl_kv_tablet *tablet, fl_slice key, uint8_t **value, size_t *size,
+                              fluss_error_t *err)
+{
+    fl_slice full;
+    bool found;
+    *value = NULL;
+    *size = 0;
+    FL_TRY(fl_kv_row_key(tablet, key, &full, err));
+    return fl_kv_get(tablet->store, FL_KV_ROWS, full, value, size, &found, err);
+}
+
+/* The least key that is greater than all keys with this prefix. The tablet's own prefix never is
+ * all 0xFF. */
+static fluss_code_t successor(fl_slice prefix, fl_buf *out, fluss_error_t *err)
+{
+    while (prefix.size != 0 && prefix.data[prefix.size - 1] == 0xFF) {
+        prefix.size--;
+    }
+    FL_TRY(fl_buf_append_slice(out, prefix, err));
+    out->data[out->size - 1]++;
+    return 0;
+}
+
+struct fl_kv_scan {
+    fl_kv_iter *iter;
+};
+
+fluss_code_t fl_kv_scan_open(fl_kv_tablet *tablet, fl_slice prefix, fl_kv_scan **out,
+                             fluss_error_t *err)
+{
+    fl_slice from;
+    fl_buf to;
+    fluss_code_t rc = 0;
+    *out = NULL;
+    fl_kv_scan *scan = fl_calloc(1, sizeof(*scan));
+    if (scan == NULL) {
+        return fl_error_nomem(err);
+    }
+    fl_buf_init(&to, KEY_SIZE_MAX);
+    FL_TRY_OUT(fl_kv_row_key(tablet, prefix, &from, err));
+    FL_TRY_OUT(successor(from, &to, err));
+    FL_TRY_OUT(
+        fl_kv_iter_open(tablet->store, FL_KV_ROWS, from, fl_buf_slice(&to), &scan->iter, err));
+    *out = scan;
+    scan = NULL;
+out:
+    fl_buf_deinit(&to);
+    fl_free(scan);
+    return rc;
+}
+
+bool fl_kv_scan_next(fl_kv_scan *scan, fl_slice *value)
+{
+    fl_slice key;
+    return fl_kv_iter_next(scan->iter, &key, value);
+}
+
+fluss_code_t fl_kv_scan_status(const fl_kv_scan *scan, fluss_error_t *err)
+{
+    return fl_kv_iter_status(scan->iter, err);
+}
+
+void fl_kv_scan_close(fl_kv_scan *scan)
+{
+    if (scan != NULL) {
+        fl_kv_iter_close(scan->iter);
+        fl_free(scan);
+    }
+}

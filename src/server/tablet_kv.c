@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of a tablet of a primary-key table, next to its log: opened with it, written through it,
+ * committed when the log is durable. */
+#include "base/log.h"
+#include "server/kv_tablet.h"
+#include "server/server.h"
+#include "server/tablet_private.h"
+
+static fluss_code_t take_ids(void *context, int64_t count, int64_t *first, fluss_error_t *err)
+{
+    const fl_tablet *tablet = context;
+    return fl_id_blocks_take(tablet->shard->server->id_blocks, tablet->key.table_id, count, first,
+                             err);
+}
+
+/* What recovery is about to apply must be on disk first: the store may never be ahead of the log.
+ */
+static fluss_code_t sync_now(fl_tablet *tablet, fluss_error_t *err)
+{
+    fl_log_sync *sync;
+    FL_TRY(fl_log_sync_begin(tablet->log, &sync, err));
+    fl_log_sync_run(sync);
+    return fl_log_sync_end(tablet->log, sync, err);
+}
+
+fluss_code_t fl_tablet_open_kv(fl_tablet *tablet, fluss_error_t *err)
+{
+    const fl_kv_tablet_spec spec = {.store = tablet->shard->server->kv,
+                                    .log = tablet->log,
+                                    .info = tablet->info,
+                                    .partition_id = tablet->key.partition_id,
+                                    .partition_name = tablet->partition_name,
+                                    .bucket = tablet->key.bucket,
+                                    .take_ids = take_ids,
+                                    .context = tablet};
+    if (tablet->shard->server->syncs) {
+        FL_TRY(sync_now(tablet, err));
+    }
+    return fl_kv_tablet_open(&spec, &tablet->kv, err);
+}
+
+void fl_tablet_commit(fl_tablet *tablet)
+{
+    fluss_error_t err;
+    if (tablet->kv == NULL) {
+        return;
+    }
+    const bool syncs = tablet->shard->server->syncs;
+    const int64_t offset =
+        syncs ? fl_log_store_durable_offset(tablet->log) : fl_log_store_end_offset(tablet->log);
+    if (fl_kv_tablet_commit(tablet->kv, offset, &err) != 0) {
+        char name[FL_TABLET_NAME_SIZE];
+        fl_tablet_print(tablet, name, sizeof(name));
+        fl_log(FL_LOG_ERROR, "server", "%s: rows stay in memory until the next commit: %s", name,
+               err.message);
+    }
+}
+
+fluss_code_t fl_tablet_kv(fl_tablet *tablet, fl_kv_tablet **kv, fluss_error_t *err)
+{
+    if (!tablet->info->has_primary_key) {
+        return fl_error(err, FLUSS_E_NON_PRIMARY_KEY_TABLE, FLUSS_KIND_SERVER,
+                        "table %s.%s is a log table: it has no primary key", tablet->info->database,
+                        tablet->info->name);
+    }
+    FL_TRY(fl_tablet_open(tablet, err));
+    *kv = tablet->kv;
+    return 0;
+}
+
+fluss_code_t fl_tablet_put(fl_tablet *tablet, const fl_kv_put *put, fl_log_appended *appended,
+                           fluss_error_t *err)
+{
+    fl_kv_tablet *kv;
+    FL_TRY(fl_tablet_kv(tablet, &kv, err));
+    FL_TRY(fl_kv_tablet_put(kv, put, appended, err));
+    fl_tablet_wake(tablet);
+    if (!tablet->shard->server->syncs) {
+        fl_tablet_commit(tablet);
+    }
+    return 0;
+}
+
+fluss_code_t fl_tablet_insert_missing(fl_tablet *tablet, const fl_slice *keys, size_t count,
+                                      fl_log_appended *appended, fluss_error_t *err)
+{
+    fl_kv_tablet *kv;
+    FL_TRY(fl_tablet_kv(tablet, &kv, err));
+    FL_TRY(fl_kv_tablet_insert_missing(kv, keys, count, fl_wall_ms(), appended, err));
+    fl_tablet_wake(tablet);
+    if (!tablet->shard->server->syncs) {
+        fl_tablet_commit(tablet);
+    }
+    return 0;
+}
