@@ -27,22 +27,25 @@ static fluss_code_t bind_column(fl_arena *arena, const fl_type *type,
                                 const struct ArrowArray *array, int64_t offset, row_column *column,
                                 fluss_error_t *err)
 {
-    *column = (row_column){.cell = fl_arrow_cell_of(type),
-                           .root = type->root,
-                           .precision = type->precision,
-                           .scale = type->scale,
-                           .width = fl_arrow_width(type),
-                           .offset = offset + array->offset,
-                           .child_count = type->field_count};
+    *column =
+        (row_column){.cell = fl_arrow_cell_of(type),
+                     .root = type->root,
+                     .precision = type->precision,
+                     .scale = type->scale,
+                     .width = fl_arrow_width(type),
+                     .offset = offset + array->offset,
+                     .values = fl_arrow_nothing, /* never NULL, so that adding to it is fine */
+                     .child_count = type->field_count};
     const fl_arrow_layout layout = fl_arrow_layout_of(type);
     if (array->null_count != 0) {
         column->validity = array->buffers[0];
     }
     if (layout == FL_LAYOUT_VAR || layout == FL_LAYOUT_LIST) {
         column->offsets = array->buffers[1];
-        column->values = layout == FL_LAYOUT_VAR ? array->buffers[2] : NULL;
-    } else if (layout != FL_LAYOUT_STRUCT) {
-        column->values = array->buffers[1];
+    }
+    const int64_t last = array->n_buffers - 1;
+    if (layout != FL_LAYOUT_LIST && last > 0 && array->buffers[last] != NULL) {
+        column->values = array->buffers[last];
     }
     if (type->field_count == 0) {
         return 0;
@@ -102,6 +105,20 @@ void fl_arrow_rows_free(fl_arrow_rows *rows)
 static fluss_code_t get_value(const row_column *column, int64_t row, fl_arena *arena,
                               fluss_datum_t *out, fluss_error_t *err);
 
+/* Floor division: the rest counts forward from the millisecond, before 1970 too. Called with
+ * constants, so that no division is left. */
+static inline void split_timestamp(int64_t stored, int64_t per_ms, fluss_datum_t *out)
+{
+    int64_t ms = stored / per_ms;
+    int64_t rest = stored - ms * per_ms;
+    if (rest < 0) {
+        ms--;
+        rest += per_ms;
+    }
+    out->v.i = ms;
+    out->nanos = (int32_t)(rest * (1000000 / per_ms));
+}
+
 static fluss_code_t get_timestamp(const row_column *column, const uint8_t *at, fluss_datum_t *out,
                                   fluss_error_t *err)
 {
@@ -117,21 +134,18 @@ static fluss_code_t get_timestamp(const row_column *column, const uint8_t *at, f
         }
         return 0;
     }
-    /* Floor division: the rest counts forward from the millisecond, before 1970 too. */
-    const int64_t per_ms = column->cell == FL_CELL_TIMESTAMP_US ? 1000 : 1000000;
-    int64_t ms = stored / per_ms;
-    int64_t rest = stored % per_ms;
-    if (rest < 0) {
-        ms--;
-        rest += per_ms;
+    if (column->cell == FL_CELL_TIMESTAMP_US) {
+        split_timestamp(stored, 1000, out);
+    } else {
+        split_timestamp(stored, 1000000, out);
     }
-    out->v.i = ms;
-    out->nanos = (int32_t)(rest * (1000000 / per_ms));
     return 0;
 }
 
-static fluss_code_t get_list(const row_column *column, int64_t index, fl_arena *arena,
-                             fluss_datum_t *out, fluss_error_t *err)
+/* Out of line, as get_struct: their variables would make every scalar pay for room on the stack. */
+__attribute__((noinline)) static fluss_code_t get_list(const row_column *column, int64_t index,
+                                                       fl_arena *arena, fluss_datum_t *out,
+                                                       fluss_error_t *err)
 {
     const int64_t from = column->offsets[index];
     const size_t length = (size_t)(column->offsets[index + 1] - from);
@@ -151,8 +165,9 @@ static fluss_code_t get_list(const row_column *column, int64_t index, fl_arena *
     return 0;
 }
 
-static fluss_code_t get_struct(const row_column *column, int64_t index, fl_arena *arena,
-                               fluss_datum_t *out, fluss_error_t *err)
+__attribute__((noinline)) static fluss_code_t get_struct(const row_column *column, int64_t index,
+                                                         fl_arena *arena, fluss_datum_t *out,
+                                                         fluss_error_t *err)
 {
     fluss_datum_t *items = fl_arena_array(arena, column->child_count, sizeof(*items));
     if (items == NULL) {
