@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The official peers that tests and benchmarks run against; they come from $FLUSS_SHARED."""
+"""Both sides of tests and benchmarks: our build, and the official peers from $FLUSS_SHARED."""
 
 import contextlib
 import os
@@ -7,7 +7,9 @@ import socket
 import subprocess
 from pathlib import Path
 
-SHARED = Path(os.environ.get("FLUSS_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+TOP = Path(__file__).resolve().parents[1]
+BUILD = TOP / os.environ.get("FLUSS_BUILD", "build")
+SHARED = Path(os.environ.get("FLUSS_SHARED", TOP.parent / "shared"))
 PEER = SHARED / "conformance" / "peer"
 
 

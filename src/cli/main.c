@@ -6,11 +6,13 @@
 #include "cmd.h"
 
 static const cmd commands[] = {
+    {"append", "append or upsert rows given as JSON lines", cmd_append},
     {"create-table", "make a table from a list of columns", cmd_create_table},
     {"databases", "list the databases of a server", cmd_databases},
     {"describe", "show columns, keys and properties of a table", cmd_describe},
     {"drop-table", "drop a table with its rows", cmd_drop_table},
     {"offsets", "show how far each bucket's log reaches", cmd_offsets},
+    {"scan", "print rows, or a changelog", cmd_scan},
     {"server", "run a Fluss server in this process", cmd_server},
     {"tables", "list the tables of a database", cmd_tables},
 };

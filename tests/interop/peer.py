@@ -111,20 +111,19 @@ async def write(connection, path, with_key, report):
     table = await connection.get_table(path)
     if with_key:
         writer = table.new_upsert().create_writer()
-        for i in range(ROWS):
-            writer.upsert({**row(ROWS - 1 - i), "id": i})
-        for i in range(ROWS):
-            writer.upsert(row(i))
-        writer.delete({"id": ROWS - 1})
+        acks = [writer.upsert({**row(ROWS - 1 - i), "id": i}) for i in range(ROWS)]
+        acks += [writer.upsert(row(i)) for i in range(ROWS)]
+        acks.append(writer.delete({"id": ROWS - 1}))
     else:
         writer = table.new_append().create_writer()
-        for i in range(ROWS // 2):
-            writer.append(row(i))
+        acks = [writer.append(row(i)) for i in range(ROWS // 2)]
         await writer.flush()  # the other half as one Arrow batch, after the rows
         rest = [row(i) for i in range(ROWS // 2, ROWS)]
-        writer.write_arrow_batch(pa.RecordBatch.from_pylist(rest, schema=COLUMNS))
+        acks.append(writer.write_arrow_batch(pa.RecordBatch.from_pylist(rest, schema=COLUMNS)))
     await writer.flush()
-    report.check("all rows are acknowledged", True, True)
+    for ack in acks:
+        await ack.wait()  # a flush alone does not tell of batches that failed
+    report.check("all writes are acknowledged", len(acks), 201 if with_key else ROWS // 2 + 1)
 
 
 async def read_admin(connection, path, with_key, report):

@@ -167,24 +167,31 @@ async fn write(
     report: &mut Report,
 ) -> Result<(), Failure> {
     let table = connection.get_table(path).await?;
+    let mut acks = Vec::new();
     if with_key {
         let writer = table.new_upsert()?.create_writer()?;
         for i in 0..ROWS {
-            writer.upsert(&older_row(i)?)?;
+            acks.push(writer.upsert(&older_row(i)?)?);
         }
         for i in 0..ROWS {
-            writer.upsert(&row(i)?)?;
+            acks.push(writer.upsert(&row(i)?)?);
         }
-        writer.delete(&row(ROWS - 1)?)?;
+        acks.push(writer.delete(&row(ROWS - 1)?)?);
         writer.flush().await?;
     } else {
         let writer = table.new_append()?.create_writer()?;
         for i in 0..ROWS {
-            writer.append(&row(i)?)?;
+            acks.push(writer.append(&row(i)?)?);
         }
         writer.flush().await?;
     }
-    report.check("all rows are acknowledged", true, true);
+    let wanted = if with_key { 2 * ROWS + 1 } else { ROWS };
+    let mut acknowledged = 0;
+    for ack in acks {
+        ack.await?; // a flush alone does not tell of batches that failed
+        acknowledged += 1;
+    }
+    report.check("all rows are acknowledged", acknowledged, wanted);
     Ok(())
 }
 

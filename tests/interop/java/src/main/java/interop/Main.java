@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import org.apache.fluss.client.Connection;
@@ -199,28 +200,32 @@ public final class Main {
     }
 
     private void write(Connection connection, TablePath path, boolean withKey) throws Exception {
+        List<CompletableFuture<?>> acks = new ArrayList<>();
         try (Table table = connection.getTable(path)) {
             if (withKey) {
                 UpsertWriter writer = table.newUpsert().createWriter();
                 for (int i = 0; i < ROWS; i++) {
                     GenericRow older = row(ROWS - 1 - i);
                     older.setField(0, i);
-                    writer.upsert(older);
+                    acks.add(writer.upsert(older));
                 }
                 for (int i = 0; i < ROWS; i++) {
-                    writer.upsert(row(i));
+                    acks.add(writer.upsert(row(i)));
                 }
-                writer.delete(row(ROWS - 1));
+                acks.add(writer.delete(row(ROWS - 1)));
                 writer.flush();
             } else {
                 AppendWriter writer = table.newAppend().createWriter();
                 for (int i = 0; i < ROWS; i++) {
-                    writer.append(row(i));
+                    acks.add(writer.append(row(i)));
                 }
                 writer.flush();
             }
         }
-        check("all rows are acknowledged", true, true);
+        for (CompletableFuture<?> ack : acks) {
+            ack.get(); // a flush alone does not tell of batches that failed
+        }
+        check("all rows are acknowledged", acks.size(), withKey ? 2 * ROWS + 1 : ROWS);
     }
 
     private void readAdmin(Connection connection, TablePath path, boolean withKey) throws Exception {

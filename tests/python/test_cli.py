@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command `fluss`, run as a user runs it, against a server of its own.
+
+Goal: what `scan --json` prints, `append` reads; tables, keys and offsets come out right; wrong use
+and refused rows are said and change nothing that was not asked for.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+from peers import BUILD
+from testlib import server
+
+LIMIT_S = 60
+TYPES = {
+    "b": ("BOOLEAN", [True, False]),
+    "i1": ("TINYINT", [-128, 127]),
+    "i2": ("SMALLINT", [-32768, 32767]),
+    "i4": ("INT", [-(2**31), 2**31 - 1]),
+    "i8": ("BIGINT", [-(2**63), 2**63 - 1]),
+    "f4": ("FLOAT", [0.5, "NaN"]),
+    "f8": ("DOUBLE", [-1e300, "-Infinity"]),
+    "c": ("CHAR(3)", ["abc", "äöü"]),
+    "s": ("STRING", ["", "é€😀"]),
+    "x": ("BINARY(4)", ["AAECAw==", "/////w=="]),
+    "y": ("BYTES", ["", "AQI="]),
+    "d": ("DECIMAL(10,2)", ["-12.50", "0.00"]),
+    "w": ("DECIMAL(38,10)", ["1234567890123456789012345678.0123456789", "-0.0000000001"]),
+    "day": ("DATE", ["1969-12-31", "2026-06-01"]),
+    "t": ("TIME(3)", ["00:00:00", "23:59:59.999"]),
+    "n": ("TIMESTAMP(9)", ["1969-12-31T23:59:59.999999999", "2026-06-01T12:30:00.25"]),
+    "z": ("TIMESTAMP_LTZ(6)", ["1970-01-01T00:00:00Z", "2026-06-01T12:30:00.000001Z"]),
+    "a": ("ARRAY<INT>", [[], [1, None, 3]]),
+    "m": ("MAP<STRING, BIGINT>", [[], [["k", 5]]]),
+    "r": ("ROW<p INT, q ARRAY<STRING>>", [{"p": 1, "q": ["x"]}, {"p": None, "q": None}]),
+}
+
+
+@pytest.fixture(scope="module")
+def address():
+    with server(BUILD / "fluss") as addresses:
+        yield addresses[0]
+
+
+@pytest.fixture
+def fluss(address):
+    def run(*arguments, stdin="", status=0):
+        done = subprocess.run(
+            [BUILD / "fluss", *arguments, "--server", address],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+        )
+        assert done.returncode == status, done.stderr
+        return done.stdout if status == 0 else done.stderr
+
+    return run
+
+
+def lines(rows):
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def rows_of(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_rows_of_every_type_come_back_as_they_went_in(fluss):
+    columns = ", ".join(f"{name} {text}" for name, (text, _) in TYPES.items())
+    fluss("create-table", "fluss.types", columns)
+    rows = [{name: values[i] for name, (_, values) in TYPES.items()} for i in range(2)]
+    rows.append(dict.fromkeys(TYPES))
+    fluss("append", "fluss.types", stdin=lines(rows))
+    assert rows_of(fluss("scan", "fluss.types", "--json")) == rows
+
+
+def test_table_is_listed_described_and_dropped(fluss):
+    fluss(
+        "create-table", "fluss.life", "id INT, `odd name` STRING", "--key", "id", "--buckets", "3"
+    )
+    assert {"name": "life"} in rows_of(fluss("tables", "--json"))
+    described = json.loads(fluss("describe", "fluss.life", "--json"))
+    assert described["columns"] == [
+        {"name": "id", "type": "INT NOT NULL"},
+        {"name": "odd name", "type": "STRING"},
+    ]
+    assert (described["primary_keys"], described["buckets"]) == (["id"], 3)
+    assert "primary key:    id" in fluss("describe", "fluss.life")
+    fluss("drop-table", "fluss.life")
+    assert {"name": "life"} not in rows_of(fluss("tables", "--json"))
+    assert "does not exist" in fluss("describe", "fluss.life", status=1)
+
+
+def test_existing_table_is_an_error_unless_allowed(fluss):
+    fluss("create-table", "fluss.twice", "id INT")
+    assert "twice" in fluss("create-table", "fluss.twice", "id INT", status=1)
+    fluss("create-table", "fluss.twice", "id INT", "--if-not-exists")
+
+
+def test_offsets_count_the_rows_of_each_bucket(fluss):
+    fluss("create-table", "fluss.counted", "id INT", "--buckets", "4", "--bucket-key", "id")
+    fluss("append", "fluss.counted", stdin=lines({"id": i} for i in range(100)))
+    offsets = rows_of(fluss("offsets", "fluss.counted", "--json"))
+    assert [row["bucket"] for row in offsets] == [0, 1, 2, 3]
+    assert sum(row["offset"] for row in offsets) == 100
+
+
+def test_key_table_gives_its_changelog(fluss):
+    fluss("create-table", "fluss.keyed", "id INT, v STRING", "--key", "id")
+    fluss("append", "fluss.keyed", stdin=lines([{"id": 1, "v": "a"}, {"id": 1, "v": "b"}]))
+    changes = rows_of(fluss("scan", "fluss.keyed", "--json", "--meta"))
+    assert [(row["_change"], row["v"]) for row in changes] == [
+        ("+I", "a"),
+        ("-U", "a"),
+        ("+U", "b"),
+    ]
+
+
+def test_scan_takes_offset_limit_and_columns(fluss):
+    fluss("create-table", "fluss.part", "id INT, v STRING")
+    fluss("append", "fluss.part", stdin=lines({"id": i, "v": f"v{i}"} for i in range(200)))
+    found = fluss("scan", "fluss.part", "--json", "--from", "150", "-n", "3", "-c", "v,id")
+    assert found == '{"v":"v150","id":150}\n{"v":"v151","id":151}\n{"v":"v152","id":152}\n'
+    assert len(rows_of(fluss("scan", "fluss.part", "--json"))) == 100
+    assert len(rows_of(fluss("scan", "fluss.part", "--json", "--limit", "0"))) == 200
+    assert fluss("scan", "fluss.part", "--from", "latest") == ""
+    table = fluss("scan", "fluss.part", "-n", "2").splitlines()
+    assert [line.split() for line in table] == [["id", "v"], ["0", "v0"], ["1", "v1"]]
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ('{"id": "one"}', "column 'id': \"one\" is not a whole number"),
+        ('{"id": 1, "day": "yesterday"}', "a date like"),
+        ('{"id": 1, "other": 2}', "no column 'other'"),
+        ('{"id": 99999999999}', "id"),
+        ('{"id": 1', "no JSON object"),
+        ("[1]", "no JSON object"),
+        ('{"day": null}', "id"),
+    ],
+)
+def test_refused_row_is_named_and_those_before_it_are_kept(fluss, line, complaint):
+    fluss("create-table", "fluss.strict", "id INT NOT NULL, day DATE", "--if-not-exists")
+    before = rows_of(fluss("offsets", "fluss.strict", "--json"))[0]["offset"]
+    said = fluss("append", "fluss.strict", stdin='{"id": 5}\n' + line + "\n", status=1)
+    assert "line 2" in said
+    assert complaint in said
+    assert rows_of(fluss("offsets", "fluss.strict", "--json"))[0]["offset"] == before + 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["scan"], "DATABASE.TABLE"),
+        (["scan", "fluss.part", "--from", "soon"], "earliest, latest or an offset"),
+        (["append", "nodot"], "DATABASE.TABLE"),
+        (["create-table", "fluss.x", "id INT", "--buckets", "0"], "1 to 100000"),
+        (["tables", "--timeout", "-1"], "seconds"),
+        (["describe", "fluss.x", "--nonsense"], "nonsense"),
+    ],
+)
+def test_wrong_use_is_said_with_status_2(fluss, arguments, complaint):
+    assert complaint in fluss(*arguments, status=2)
+
+
+def test_column_without_type_is_named(fluss):
+    assert "column 'v' has no type" in fluss("create-table", "fluss.bad", "id INT, v", status=1)
+
+
+def test_no_server_is_an_error_that_names_the_address():
+    done = subprocess.run(
+        [BUILD / "fluss", "databases", "--server", "127.0.0.1:1"],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+    )
+    assert done.returncode == 1
+    assert "127.0.0.1:1" in done.stderr
