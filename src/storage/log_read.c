@@ -76,9 +76,15 @@ static fluss_code_t load(const read_range *range, size_t size, fl_frame **frame,
     return 0;
 }
 
+/* Below this a walk over all heads costs less than a search in the index file. */
+enum { WALK_SIZE_MAX = 64 << 10 };
+
 /** A place in the frame, as near to its end as the index knows, where a batch starts. */
 static size_t boundary(const read_range *range, const fl_frame *frame)
 {
+    if (frame->size <= WALK_SIZE_MAX) {
+        return 0;
+    }
     fl_offset_entry entry;
     int64_t slot;
     const uint64_t end = range->position + frame->size;
