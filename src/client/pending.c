@@ -200,75 +200,6 @@ fluss_future_t *fluss_delete_producer_offsets(fluss_conn_t *conn, const char *pr
     (void)fl_error(&e, FLUSS_E_CLIENT, FLUSS_KIND_UNSUPPORTED, "fluss_delete_producer_offsets");
     return fl_future_failed(&e);
 }
-fluss_code_t fluss_append_open(fluss_table_t *table, fluss_writer_t **out, fluss_error_t *err)
-{
-    (void)table;
-    (void)out;
-    (void)err;
-    return fl_error(err, FLUSS_E_CLIENT, FLUSS_KIND_UNSUPPORTED, "fluss_append_open");
-}
-fluss_code_t fluss_upsert_open(fluss_table_t *table, const fluss_upsert_opts_t *opts,
-                               fluss_writer_t **out, fluss_error_t *err)
-{
-    (void)table;
-    (void)opts;
-    (void)out;
-    (void)err;
-    return fl_error(err, FLUSS_E_CLIENT, FLUSS_KIND_UNSUPPORTED, "fluss_upsert_open");
-}
-fluss_code_t fluss_append(fluss_writer_t *writer, const fluss_datum_t *row, size_t n,
-                          fluss_future_t **ack, fluss_error_t *err)
-{
-    (void)writer;
-    (void)row;
-    (void)n;
-    (void)ack;
-    (void)err;
-    return fl_error(err, FLUSS_E_CLIENT, FLUSS_KIND_UNSUPPORTED, "fluss_append");
-}
-fluss_code_t fluss_upsert(fluss_writer_t *writer, const fluss_datum_t *row, size_t n,
-                          fluss_future_t **ack, fluss_error_t *err)
-{
-    (void)writer;
-    (void)row;
-    (void)n;
-    (void)ack;
-    (void)err;
-    return fl_error(err, FLUSS_E_CLIENT, FLUSS_KIND_UNSUPPORTED, "fluss_upsert");
-}
-fluss_code_t fluss_delete(fluss_writer_t *writer, const fluss_datum_t *key, size_t n,
-                          fluss_future_t **ack, fluss_error_t *err)
-{
-    (void)writer;
-    (void)key;
-    (void)n;
-    (void)ack;
-    (void)err;
-    return fl_error(err, FLUSS_E_CLIENT, FLUSS_KIND_UNSUPPORTED, "fluss_delete");
-}
-fluss_code_t fluss_write_arrow(fluss_writer_t *writer, struct ArrowSchema *schema,
-                               struct ArrowArray *array, bool deletes, fluss_future_t **ack,
-                               fluss_error_t *err)
-{
-    (void)writer;
-    (void)schema;
-    (void)array;
-    (void)deletes;
-    (void)ack;
-    (void)err;
-    return fl_error(err, FLUSS_E_CLIENT, FLUSS_KIND_UNSUPPORTED, "fluss_write_arrow");
-}
-fluss_future_t *fluss_flush(fluss_writer_t *writer)
-{
-    (void)writer;
-    fluss_error_t e;
-    (void)fl_error(&e, FLUSS_E_CLIENT, FLUSS_KIND_UNSUPPORTED, "fluss_flush");
-    return fl_future_failed(&e);
-}
-void fluss_writer_free(fluss_writer_t *writer)
-{
-    (void)writer;
-}
 fluss_code_t fluss_lookup_open(fluss_table_t *table, const fluss_lookup_opts_t *opts,
                                fluss_lookup_t **out, fluss_error_t *err)
 {
@@ -457,37 +388,10 @@ void fluss_batches_free(fluss_batches_t *batches)
 {
     (void)batches;
 }
-
-struct fl_sender {
-    int x;
-};
-struct fl_lookups {
-    int x;
-};
-fl_sender *fl_sender_new(fl_client *c)
-{
-    (void)c;
-    return fl_calloc(1, sizeof(fl_sender));
-}
-void fl_sender_free(fl_sender *s)
-{
-    fl_free(s);
-}
-void fl_sender_drain(fl_sender *s, int64_t l, void (*d)(void *), void *x)
-{
-    (void)s;
-    (void)l;
-    d(x);
-}
-void fl_sender_close(fl_sender *s, const fluss_error_t *w)
-{
-    (void)s;
-    (void)w;
-}
 fl_lookups *fl_lookups_new(fl_client *c)
 {
     (void)c;
-    return fl_calloc(1, sizeof(fl_lookups));
+    return fl_calloc(1, 8);
 }
 void fl_lookups_free(fl_lookups *s)
 {

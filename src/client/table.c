@@ -28,9 +28,7 @@ void fl_table_unref(fl_table *table)
     fl_table_desc_free(table->desc);
     fl_arena_deinit(&table->arena);
     (void)pthread_mutex_destroy(&table->lock);
-    fl_client *client = table->client;
     fl_free(table);
-    fl_client_unref(client);
 }
 
 /* ---- schemas by id ---- */
@@ -165,6 +163,14 @@ static fluss_code_t find_keys(fl_table *table, fluss_error_t *err)
         return fl_error_nomem(err);
     }
     table->physical_key_count = fl_table_physical_key(desc, table->physical_key);
+    table->types =
+        fl_arena_array(&table->arena, table->schema->column_count, sizeof(*table->types));
+    if (table->types == NULL) {
+        return fl_error_nomem(err);
+    }
+    for (size_t i = 0; i < table->schema->column_count; i++) {
+        table->types[i] = &table->schema->columns[i].type;
+    }
     return 0;
 }
 
@@ -233,7 +239,7 @@ fluss_code_t fl_table_new(fl_client *client, fl_slice database, fl_slice name,
         return fl_error_nomem(err);
     }
     atomic_init(&table->refs, 1);
-    table->client = fl_client_ref(client);
+    table->client = client;
     fl_arena_init(&table->arena);
     (void)pthread_mutex_init(&table->lock, NULL);
     const fluss_code_t rc = fill_table(table, database, name, info, err);
@@ -264,6 +270,7 @@ static fluss_code_t finish_open(fl_op *op, const fl_reply *reply, fl_value *valu
         fl_free(handle);
         return rc;
     }
+    handle->client = fl_client_ref(op->client);
     *value = (fl_value){.kind = FL_VALUE_TABLE, .v.object = handle};
     return 0;
 }
@@ -294,7 +301,9 @@ const fluss_table_info_t *fluss_table_info(const fluss_table_t *table)
 void fluss_table_free(fluss_table_t *table)
 {
     if (table != NULL) {
+        fl_client *client = table->client;
         fl_table_unref(table->table);
         fl_free(table);
+        fl_client_unref(client);
     }
 }

@@ -17,13 +17,14 @@ typedef struct fl_known_schema {
 
 typedef struct fl_table {
     atomic_int refs;
-    fl_client *client; /* shares */
+    fl_client *client; /* borrowed: whoever uses it holds the client too */
     fl_arena arena;
     const char *database, *name;
     int64_t table_id;
     int32_t schema_id, bucket_count;
     fl_table_desc *desc;
-    fl_schema *schema; /* of desc; borrowed */
+    fl_schema *schema;     /* of desc; borrowed */
+    const fl_type **types; /* of its columns */
     fl_table_settings settings;
     uint32_t *bucket_key; /* column indexes; without bucket keys: none */
     uint32_t *partition_key;
@@ -38,7 +39,8 @@ typedef struct fl_table {
 } fl_table;
 
 struct fluss_table {
-    fl_table *table; /* shares */
+    fl_table *table;   /* shares */
+    fl_client *client; /* shares */
 };
 
 fl_table *fl_table_ref(fl_table *table);

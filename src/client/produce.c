@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PRODUCE_LOG and PUT_KV: one request a (leader, table, stream), whose buckets are joined, and what
+ * each answer means for its batch (spec/protocol.md 6.2).
+ *
+ * A failure that can pass puts the batch back to the head of its bucket's queue, in order of
+ * sequence. A definite failure leaves a hole in the numbers that the server would not accept, so
+ * the later batches move down by one. A sequence that the server refuses although all before it
+ * were acknowledged ends the writer id. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "client/metadata.h"
+#include "client/random.h"
+#include "client/sender_private.h"
+#include "protocol/messages.h"
+
+enum { RETRY_MS_MIN = 10, RETRY_MS_MAX = 1000 };
+
+struct fl_produce {
+    fl_produce *next;
+    fl_sender *sender;
+    char address[FL_ADDRESS_SIZE_MAX];
+    fl_batch **batches;
+    size_t count, capacity, bytes;
+};
+
+/* ---- building ---- */
+
+static bool fits(const fl_produce *request, const char *address, const fl_batch *batch)
+{
+    const size_t size_max = (size_t)request->sender->client->config->writer_request_size_max.number;
+    const fl_batch *first = request->batches[0];
+    if (strcmp(request->address, address) != 0 ||
+        first->stream.table->table_id != batch->stream.table->table_id ||
+        request->bytes + batch->frame->size > size_max ||
+        first->stream.is_keyed != batch->stream.is_keyed) {
+        return false;
+    }
+    if (batch->stream.is_keyed && !fl_stream_equal(&first->stream, &batch->stream)) {
+        return false;
+    }
+    for (size_t i = 0; i < request->count; i++) {
+        if (request->batches[i]->bucket == batch->bucket) {
+            return false; /* one batch of a bucket in a request */
+        }
+    }
+    return true;
+}
+
+static void batch_failed(fl_batch *batch, const fluss_error_t *err);
+
+static fl_produce *new_request(fl_round *round, const char *address)
+{
+    fl_produce *request = fl_calloc(1, sizeof(*request));
+    if (request != NULL) {
+        request->sender = round->sender;
+        memcpy(request->address, address, strlen(address) + 1);
+        fl_produce **last = &round->requests;
+        while (*last != NULL) {
+            last = &(*last)->next;
+        }
+        *last = request;
+    }
+    return request;
+}
+
+void fl_round_add(fl_round *round, const char *address, fl_batch *batch)
+{
+    fl_produce *request = round->requests;
+    while (request != NULL && (request->count == 0 || !fits(request, address, batch))) {
+        request = request->next;
+    }
+    if (request == NULL) {
+        request = new_request(round, address);
+    }
+    if (request != NULL && request->count == request->capacity) {
+        const size_t capacity = request->capacity == 0 ? 4 : request->capacity * 2;
+        fl_batch **grown = fl_realloc(request->batches, capacity * sizeof(*grown));
+        if (grown != NULL) {
+            request->batches = grown;
+            request->capacity = capacity;
+        }
+    }
+    if (request == NULL || request->count == request->capacity) {
+        fluss_error_t err;
+        (void)fl_error_nomem(&err);
+        batch_failed(batch, &err);
+        return;
+    }
+    request->batches[request->count++] = batch;
+    request->bytes += batch->frame->size;
+}
+
+/* ---- the ends of a batch ---- */
+
+static void leave_flight(fl_batch *batch)
+{
+    fl_write_bucket *bucket = batch->bucket;
+    fl_batch **at = &bucket->in_flight;
+    while (*at != batch) {
+        at = &(*at)->next;
+    }
+    *at = batch->next;
+    batch->next = NULL;
+    (void)pthread_mutex_lock(&bucket->lock);
+    bucket->in_flight_count--;
+    (void)pthread_mutex_unlock(&bucket->lock);
+}
+
+static void batch_done(fl_batch *batch, int64_t log_end_offset)
+{
+    fl_write_bucket *bucket = batch->bucket;
+    fl_write_table *table = bucket->partition->table;
+    const fluss_ack_t ack = {
+        .bucket = fl_write_bucket_id(bucket),
+        .log_end_offset = log_end_offset,
+    };
+    leave_flight(batch);
+    bucket->failed_count = 0;
+    if (batch->writer_id == bucket->writer_id && batch->sequence > bucket->sequence_acked) {
+        bucket->sequence_acked = batch->sequence;
+    }
+    fl_batch_settle(batch, &ack, NULL);
+    fl_sender_check_waiters(table);
+    fl_sender_look_at(bucket);
+}
+
+/* The server will never see this sequence: the later ones move down. */
+static void close_gap(fl_write_bucket *bucket, const fl_batch *failed)
+{
+    if (failed->sequence < 0 || failed->writer_id != bucket->writer_id) {
+        return;
+    }
+    for (fl_batch *batch = bucket->in_flight; batch != NULL; batch = batch->next) {
+        if (batch->writer_id == failed->writer_id && batch->sequence > failed->sequence) {
+            batch->sequence--;
+            batch->is_renumbered = true;
+        }
+    }
+    (void)pthread_mutex_lock(&bucket->lock);
+    for (fl_batch *batch = bucket->queue; batch != NULL; batch = batch->next) {
+        if (batch->writer_id == failed->writer_id && batch->sequence > failed->sequence) {
+            batch->sequence--;
+            batch->is_renumbered = true;
+        }
+    }
+    (void)pthread_mutex_unlock(&bucket->lock);
+    bucket->sequence_next -= bucket->sequence_next > 0;
+}
+
+static void batch_failed(fl_batch *batch, const fluss_error_t *err)
+{
+    fl_write_bucket *bucket = batch->bucket;
+    fl_write_table *table = bucket->partition->table;
+    leave_flight(batch);
+    if (!batch->is_uncertain) {
+        close_gap(bucket, batch);
+    }
+    fl_batch_settle(batch, NULL, err);
+    fl_sender_check_waiters(table);
+    fl_sender_look_at(bucket);
+}
+
+/* Back into the queue, before everything with a higher sequence. */
+static void batch_again(fl_batch *batch, const fluss_error_t *err)
+{
+    fl_write_bucket *bucket = batch->bucket;
+    fl_sender *sender = bucket->partition->table->sender;
+    leave_flight(batch);
+    batch->attempts++;
+    batch->state = FL_BATCH_READY;
+    (void)pthread_mutex_lock(&bucket->lock);
+    fl_batch **at = &bucket->queue;
+    while (*at != NULL && (*at)->attempts > 0 && (*at)->sequence < batch->sequence) {
+        at = &(*at)->next;
+    }
+    batch->next = *at;
+    *at = batch;
+    if (batch->next == NULL) {
+        bucket->queue_last = &batch->next;
+    }
+    (void)pthread_mutex_unlock(&bucket->lock);
+    fl_metric_add(&sender->client->metrics.batches_retried, 1);
+    const int shift = batch->attempts < 8 ? batch->attempts - 1 : 7;
+    int64_t delay = (int64_t)RETRY_MS_MIN << shift;
+    delay = delay < RETRY_MS_MAX ? delay : RETRY_MS_MAX;
+    if (err->code == FLUSS_E_STORAGE_BACKPRESSURE) {
+        delay = sender->client->config->writer_throttle_max_ms.number;
+    }
+    bucket->not_before_ms =
+        fl_clock_ms() + delay / 2 + (int64_t)(fl_random() % (uint64_t)(delay / 2 + 1));
+    fl_sender_wake_at(sender, bucket->not_before_ms);
+}
+
+/* The sequences of this client are of no use any more: a new writer id, from 0. */
+static void reset_writer(fl_sender *sender, const fl_batch *batch)
+{
+    if (batch->writer_id == sender->writer_id) {
+        fl_log(FL_LOG_WARNING, "writer", "the server lost track of writer %lld; asking for another",
+               (long long)sender->writer_id);
+        sender->writer_id = -1;
+    }
+}
+
+static bool is_next_sequence(const fl_batch *batch)
+{
+    const fl_write_bucket *bucket = batch->bucket;
+    return batch->writer_id == bucket->writer_id && batch->sequence == bucket->sequence_acked + 1;
+}
+
+/* What a refused batch comes to. */
+static void batch_refused(fl_batch *batch, const fluss_error_t *err)
+{
+    fl_write_bucket *bucket = batch->bucket;
+    fl_sender *sender = bucket->partition->table->sender;
+    const bool has_attempts = batch->attempts < sender->client->config->writer_retries.number;
+    const bool is_numbered = batch->sequence >= 0;
+    batch->is_uncertain = batch->is_uncertain || err->kind == FLUSS_KIND_NETWORK ||
+                          err->kind == FLUSS_KIND_TIMEOUT || err->code == FLUSS_E_REQUEST_TIME_OUT;
+    if (fl_code_is_stale_metadata(err->code) || err->kind == FLUSS_KIND_NETWORK ||
+        err->kind == FLUSS_KIND_TIMEOUT) {
+        fl_bucket_forget_route(bucket);
+    }
+    if (err->code == FLUSS_E_DUPLICATE_SEQUENCE) {
+        batch_done(batch, -1);
+        return;
+    }
+    if (err->code == FLUSS_E_OUT_OF_ORDER_SEQUENCE || err->code == FLUSS_E_UNKNOWN_WRITER_ID) {
+        if (is_numbered && batch->writer_id == bucket->writer_id &&
+            batch->sequence <= bucket->sequence_acked) {
+            batch_done(batch, -1);
+        } else if (has_attempts && (batch->is_renumbered || !is_next_sequence(batch))) {
+            batch_again(batch, err);
+        } else {
+            reset_writer(sender, batch);
+            batch->is_uncertain = true; /* nothing to renumber: all start from 0 */
+            batch_failed(batch, err);
+        }
+        return;
+    }
+    const bool is_same_writer = !is_numbered || batch->writer_id == sender->writer_id;
+    if (err->retriable && has_attempts && (is_same_writer || !batch->is_uncertain)) {
+        batch_again(batch, err);
+    } else {
+        batch_failed(batch, err);
+    }
+}
+
+/* ---- answers ---- */
+
+static fl_batch *take_batch(fl_produce *request, bool has_partition, int64_t partition_id,
+                            int32_t bucket_index)
+{
+    for (size_t i = 0; i < request->count; i++) {
+        fl_batch *batch = request->batches[i];
+        if (batch == NULL || batch->bucket->index != bucket_index) {
+            continue;
+        }
+        const int64_t expected = fl_write_bucket_id(batch->bucket).partition_id;
+        if (!has_partition || partition_id == expected) {
+            request->batches[i] = NULL;
+            return batch;
+        }
+    }
+    return NULL;
+}
+
+static void bucket_answered(fl_batch *batch, bool has_error, int32_t code, fl_slice text,
+                            int64_t log_end_offset)
+{
+    if (!has_error || code == 0) {
+        batch_done(batch, log_end_offset);
+        return;
+    }
+    fluss_error_t err;
+    (void)fl_error_server(&err, code, (const char *)text.data, text.size);
+    char *line_end = strstr(err.message, "\n\tat ");
+    if (line_end != NULL) {
+        *line_end = '\0';
+    }
+    fl_error_prefix(&err, "table %s, bucket %d: ", batch->stream.table->name, batch->bucket->index);
+    batch_refused(batch, &err);
+}
+
+static void on_log_answer(fl_produce *request, const fl_msg_produce_log_response *response)
+{
+    for (size_t i = 0; i < response->buckets_resp_count; i++) {
+        const fl_msg_pb_produce_log_resp_for_bucket *part = &response->buckets_resp[i];
+        fl_batch *batch =
+            take_batch(request, part->has_partition_id, part->partition_id, part->bucket_id);
+        if (batch != NULL) {
+            const int64_t end = part->has_base_offset && part->base_offset >= 0
+                                    ? part->base_offset + batch->row_count
+                                    : -1;
+            bucket_answered(batch, part->has_error_code, part->error_code, part->error_message,
+                            end);
+        }
+    }
+}
+
+static void throttle(fl_write_bucket *bucket, const fl_msg_pb_put_kv_resp_for_bucket *part)
+{
+    const double pressure = part->has_pressure ? (double)part->pressure : 0;
+    if (pressure > 0 && pressure < 1) {
+        const fl_sender *sender = bucket->partition->table->sender;
+        const double limit_ms = (double)sender->client->config->writer_throttle_max_ms.number;
+        bucket->not_before_ms = fl_clock_ms() + (int64_t)(limit_ms * pressure * pressure);
+    }
+}
+
+static void on_kv_answer(fl_produce *request, const fl_msg_put_kv_response *response)
+{
+    for (size_t i = 0; i < response->buckets_resp_count; i++) {
+        const fl_msg_pb_put_kv_resp_for_bucket *part = &response->buckets_resp[i];
+        fl_batch *batch =
+            take_batch(request, part->has_partition_id, part->partition_id, part->bucket_id);
+        if (batch != NULL) {
+            throttle(batch->bucket, part);
+            bucket_answered(batch, part->has_error_code, part->error_code, part->error_message,
+                            part->has_log_end_offset ? part->log_end_offset : -1);
+        }
+    }
+}
+
+static void on_answer(void *context, const fl_reply *reply, const fluss_error_t *failure,
+                      bool was_sent)
+{
+    fl_produce *request = context;
+    fluss_error_t err;
+    if (reply != NULL && request->batches[0]->stream.is_keyed) {
+        on_kv_answer(request, reply->message);
+    } else if (reply != NULL) {
+        on_log_answer(request, reply->message);
+    }
+    if (failure == NULL) {
+        (void)fl_error(&err, FLUSS_E_UNKNOWN_SERVER_ERROR, FLUSS_KIND_SERVER,
+                       "%s left a bucket out of its answer", request->address);
+    } else {
+        err = *failure;
+    }
+    for (size_t i = 0; i < request->count; i++) {
+        fl_batch *batch = request->batches[i];
+        if (batch != NULL) {
+            if (failure == NULL) {
+                batch->is_uncertain = true;
+            }
+            const bool was_uncertain = batch->is_uncertain;
+            if (!was_sent && !was_uncertain) {
+                fl_bucket_forget_route(batch->bucket);
+            }
+            batch_refused(batch, &err);
+        }
+    }
+    fl_free(request->batches);
+    fl_free(request);
+}
+
+/* ---- sending ---- */
+
+static fluss_code_t call(fl_produce *request, const void *message, fl_api_key key,
+                         fl_frame *const *frames, fluss_error_t *err)
+{
+    const fluss_config_t *config = request->sender->client->config;
+    const fl_call_spec spec = {
+        .address = request->address,
+        .key = key,
+        .message = message,
+        .timeout_ms = config->request_timeout_ms.number * 2, /* the server waits once */
+        .done = on_answer,
+        .context = request,
+        .frames = frames,
+        .frame_count = request->count,
+    };
+    return fl_rpc_call(request->sender->client->rpc, &spec, err);
+}
+
+static fluss_code_t send_log(fl_produce *request, fl_arena *arena, fl_frame *const *frames,
+                             fluss_error_t *err)
+{
+    const fluss_config_t *config = request->sender->client->config;
+    fl_msg_pb_produce_log_req_for_bucket *parts =
+        fl_arena_array(arena, request->count, sizeof(*parts));
+    if (parts == NULL) {
+        return fl_error_nomem(err);
+    }
+    for (size_t i = 0; i < request->count; i++) {
+        const fluss_bucket_t id = fl_write_bucket_id(request->batches[i]->bucket);
+        parts[i].has_partition_id = id.partition_id != FL_NO_PARTITION;
+        parts[i].partition_id = id.partition_id;
+        parts[i].bucket_id = id.bucket;
+        parts[i].records = fl_slice_of(frames[i]->data, frames[i]->size);
+    }
+    const fl_msg_produce_log_request message = {
+        .acks = (int32_t)config->writer_acks.number,
+        .table_id = request->batches[0]->stream.table->table_id,
+        .timeout_ms = (int32_t)config->request_timeout_ms.number,
+        .buckets_req = parts,
+        .buckets_req_count = request->count,
+    };
+    return call(request, &message, FL_API_PRODUCE_LOG, frames, err);
+}
+
+static fluss_code_t send_kv(fl_produce *request, fl_arena *arena, fl_frame *const *frames,
+                            fluss_error_t *err)
+{
+    const fluss_config_t *config = request->sender->client->config;
+    const fl_stream *stream = &request->batches[0]->stream;
+    fl_msg_pb_put_kv_req_for_bucket *parts = fl_arena_array(arena, request->count, sizeof(*parts));
+    if (parts == NULL) {
+        return fl_error_nomem(err);
+    }
+    for (size_t i = 0; i < request->count; i++) {
+        const fluss_bucket_t id = fl_write_bucket_id(request->batches[i]->bucket);
+        parts[i].has_partition_id = id.partition_id != FL_NO_PARTITION;
+        parts[i].partition_id = id.partition_id;
+        parts[i].bucket_id = id.bucket;
+        parts[i].records = fl_slice_of(frames[i]->data, frames[i]->size);
+    }
+    const fl_msg_put_kv_request message = {
+        .acks = (int32_t)config->writer_acks.number,
+        .table_id = stream->table->table_id,
+        .timeout_ms = (int32_t)config->request_timeout_ms.number,
+        .target_columns = (int32_t *)(uintptr_t)stream->targets,
+        .target_columns_count = stream->target_count,
+        .buckets_req = parts,
+        .buckets_req_count = request->count,
+        .has_agg_mode = stream->overwrite,
+        .agg_mode = stream->overwrite,
+    };
+    return call(request, &message, FL_API_PUT_KV, frames, err);
+}
+
+static void send_request(fl_produce *request)
+{
+    fl_arena arena;
+    fl_arena_init(&arena);
+    fluss_error_t err;
+    fl_frame **frames = fl_arena_array(&arena, request->count, sizeof(*frames));
+    fluss_code_t rc = frames != NULL ? 0 : fl_error_nomem(&err);
+    if (rc == 0) {
+        for (size_t i = 0; i < request->count; i++) {
+            frames[i] = request->batches[i]->frame;
+        }
+        rc = request->batches[0]->stream.is_keyed ? send_kv(request, &arena, frames, &err)
+                                                  : send_log(request, &arena, frames, &err);
+    }
+    fl_arena_deinit(&arena);
+    if (rc != 0) {
+        on_answer(request, NULL, &err, false);
+    }
+}
+
+void fl_round_send(fl_round *round)
+{
+    fl_produce *request = round->requests;
+    round->requests = NULL;
+    while (request != NULL) {
+        fl_produce *next = request->next;
+        request->next = NULL;
+        send_request(request);
+        request = next;
+    }
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a bucket's batch goes: partition id, leader, writer id. What is missing is asked for, once
+ * a table at a time; when the answer comes, all waiting buckets are looked at again. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "client/metadata.h"
+#include "client/random.h"
+#include "client/sender_private.h"
+#include "protocol/messages.h"
+
+enum {
+    TABLE_GONE_MS_MAX = 5000, /* a table may be unknown so long right after it was made */
+    RETRY_MS_MIN = 20,
+    RETRY_MS_MAX = 1000,
+    WRITER_FAILURES_MAX = 8
+};
+
+static void back_off(fl_write_bucket *bucket)
+{
+    const int shift = bucket->failed_count < 6 ? bucket->failed_count : 6;
+    int64_t delay = (int64_t)RETRY_MS_MIN << shift;
+    delay = delay < RETRY_MS_MAX ? delay : RETRY_MS_MAX;
+    bucket->failed_count++;
+    bucket->not_before_ms =
+        fl_clock_ms() + delay / 2 + (int64_t)(fl_random() % (uint64_t)(delay / 2 + 1));
+    fl_sender_wake_at(bucket->partition->table->sender, bucket->not_before_ms);
+}
+
+/* ---- metadata ---- */
+
+typedef struct refresh {
+    fl_write_partition *partition;
+    bool is_creating;
+} refresh;
+
+/* What the bucket's wait ends with, if it has lasted too long. */
+static bool is_hopeless(const fl_write_bucket *bucket, const fluss_error_t *err)
+{
+    const fluss_config_t *config = bucket->partition->table->sender->client->config;
+    const int64_t waited_ms = fl_clock_ms() - bucket->stuck_since_ms;
+    if (err->code == FLUSS_E_PARTITION_NOT_EXISTS) {
+        return waited_ms >= config->writer_partition_wait_ms.number;
+    }
+    if (err->code == FLUSS_E_TABLE_NOT_EXIST) {
+        return waited_ms >= TABLE_GONE_MS_MAX;
+    }
+    return !err->retriable && err->kind == FLUSS_KIND_SERVER;
+}
+
+static void fail_hopeless(fl_write_partition *partition, const fluss_error_t *err)
+{
+    for (int32_t i = 0; i < partition->table->bucket_count; i++) {
+        fl_write_bucket *bucket = &partition->buckets[i];
+        if (bucket->stuck_since_ms != 0 && is_hopeless(bucket, err)) {
+            bucket->stuck_since_ms = 0;
+            bucket->failed_count = 0;
+            fl_bucket_fail_all(bucket, err);
+        }
+    }
+    fl_sender_check_waiters(partition->table);
+}
+
+static void look_at_partition(fl_write_partition *partition)
+{
+    for (int32_t i = 0; i < partition->table->bucket_count; i++) {
+        if (partition->buckets[i].is_waiting) {
+            partition->buckets[i].is_waiting = false;
+            fl_sender_look_at(&partition->buckets[i]);
+        }
+    }
+}
+
+static bool create_partition(fl_write_partition *partition);
+
+static void on_refreshed(void *context, const fluss_error_t *failure)
+{
+    fl_write_partition *partition = context;
+    fl_write_table *table = partition->table;
+    fl_metadata *metadata = table->sender->client->metadata;
+    partition->is_being_made = false;
+    fluss_error_t err = {0};
+    if (failure != NULL) {
+        err = *failure;
+    } else {
+        if (partition->name != NULL) {
+            atomic_store(&partition->id,
+                         fl_metadata_partition(metadata, table->table_id, partition->name));
+        }
+        const int64_t id = atomic_load(&partition->id);
+        if (fl_metadata_leaders(metadata, table->table_id, id) == NULL) {
+            (void)fl_error(&err, FLUSS_E_TABLE_NOT_EXIST, FLUSS_KIND_SERVER,
+                           "the table %s.%s with id %lld does not exist any more", table->database,
+                           table->name, (long long)table->table_id);
+        }
+    }
+    if (err.code == FLUSS_E_PARTITION_NOT_EXISTS && create_partition(partition)) {
+        return;
+    }
+    if (err.code != 0) {
+        fl_log(FL_LOG_DEBUG, "writer", "table %s.%s: %.800s", table->database, table->name,
+               err.message);
+        fail_hopeless(partition, &err);
+    }
+    for (int32_t i = 0; i < table->bucket_count; i++) {
+        if (partition->buckets[i].is_waiting && err.code != 0) {
+            back_off(&partition->buckets[i]);
+        }
+    }
+    look_at_partition(partition);
+}
+
+static void start_refresh(fl_write_partition *partition)
+{
+    if (partition->is_being_made) {
+        return;
+    }
+    const fl_metadata_want want = {
+        .database = partition->table->database,
+        .table = partition->table->name,
+        .partition = partition->name,
+        .partition_id = FL_NO_PARTITION,
+    };
+    fluss_error_t err;
+    partition->is_being_made = true;
+    if (fl_metadata_refresh(partition->table->sender->client->metadata, want, on_refreshed,
+                            partition, &err) != 0) {
+        on_refreshed(partition, &err);
+    }
+}
+
+/* ---- partitions made while writing ---- */
+
+static void on_created(void *context, const fl_reply *reply, const fluss_error_t *failure,
+                       bool was_sent)
+{
+    (void)reply;
+    (void)was_sent;
+    fl_write_partition *partition = context;
+    partition->is_being_made = false;
+    if (failure != NULL && failure->code != FLUSS_E_PARTITION_ALREADY_EXISTS &&
+        !failure->retriable && failure->kind == FLUSS_KIND_SERVER) {
+        fail_hopeless(partition, failure);
+        look_at_partition(partition);
+        return;
+    }
+    start_refresh(partition);
+}
+
+/* The values in a partition's name, by key, as the request wants them. */
+static size_t split_name(const fl_write_partition *partition, fl_msg_pb_key_value *pairs,
+                         size_t count_max)
+{
+    size_t count = 0;
+    const char *at = partition->name;
+    while (count < count_max) {
+        const size_t size = strcspn(at, "$");
+        pairs[count].key = fl_slice_str(partition->table->partition_keys[count]);
+        pairs[count].value = fl_slice_of(at, size);
+        count++;
+        if (at[size] == '\0') {
+            break;
+        }
+        at += size + 1;
+    }
+    return count;
+}
+
+static bool create_partition(fl_write_partition *partition)
+{
+    fl_write_table *table = partition->table;
+    fl_client *client = table->sender->client;
+    const char *address = fl_metadata_coordinator(client->metadata);
+    fl_msg_pb_key_value pairs[FL_PARTITION_KEY_COUNT_MAX];
+    if (client->config->writer_create_partition.number == 0 || address == NULL ||
+        table->partition_key_count > FL_PARTITION_KEY_COUNT_MAX) {
+        return false;
+    }
+    const fl_msg_create_partition_request request = {
+        .table_path = {.database_name = fl_slice_str(table->database),
+                       .table_name = fl_slice_str(table->name)},
+        .partition_spec = {.partition_key_values = pairs,
+                           .partition_key_values_count =
+                               split_name(partition, pairs, table->partition_key_count)},
+        .ignore_if_not_exists = true,
+    };
+    const fl_call_spec spec = {
+        .address = address,
+        .key = FL_API_CREATE_PARTITION,
+        .message = &request,
+        .timeout_ms = client->config->request_timeout_ms.number,
+        .done = on_created,
+        .context = partition,
+    };
+    fluss_error_t err;
+    partition->is_being_made = fl_rpc_call(client->rpc, &spec, &err) == 0;
+    return partition->is_being_made;
+}
+
+/* ---- the route ---- */
+
+const char *fl_bucket_route(fl_write_bucket *bucket)
+{
+    fl_write_partition *partition = bucket->partition;
+    fl_metadata *metadata = partition->table->sender->client->metadata;
+    if (bucket->is_waiting) {
+        return NULL;
+    }
+    if (partition->name != NULL && atomic_load(&partition->id) == FL_NO_PARTITION) {
+        atomic_store(&partition->id,
+                     fl_metadata_partition(metadata, partition->table->table_id, partition->name));
+    }
+    const fluss_bucket_t id = fl_write_bucket_id(bucket);
+    const bool is_known = partition->name == NULL || id.partition_id != FL_NO_PARTITION;
+    const char *address =
+        is_known ? fl_metadata_server(metadata, fl_metadata_leader(metadata, &id)) : NULL;
+    if (address != NULL) {
+        bucket->stuck_since_ms = 0;
+        return address;
+    }
+    if (bucket->stuck_since_ms == 0) {
+        bucket->stuck_since_ms = fl_clock_ms();
+    }
+    bucket->is_waiting = true;
+    if (fl_metadata_leaders(metadata, id.table_id, id.partition_id) != NULL) {
+        /* Known, but the bucket has no leader just now: do not ask in a loop. */
+        back_off(bucket);
+        bucket->is_waiting = false;
+        start_refresh(partition);
+        return NULL;
+    }
+    start_refresh(partition);
+    return NULL;
+}
+
+void fl_bucket_forget_route(fl_write_bucket *bucket)
+{
+    const fluss_bucket_t id = fl_write_bucket_id(bucket);
+    fl_metadata_forget_leader(bucket->partition->table->sender->client->metadata, &id);
+}
+
+/* ---- the writer id ---- */
+
+static void fail_bucket(fl_write_bucket *bucket, const fluss_error_t *err)
+{
+    fl_bucket_fail_all(bucket, err);
+}
+
+static void fail_everything(fl_sender *sender, const fluss_error_t *err)
+{
+    (void)pthread_mutex_lock(&sender->lock);
+    fl_write_table *table = sender->tables;
+    (void)pthread_mutex_unlock(&sender->lock);
+    for (; table != NULL; table = table->next) {
+        (void)pthread_mutex_lock(&table->lock);
+        fl_write_partition *partition = table->partitions;
+        (void)pthread_mutex_unlock(&table->lock);
+        for (; partition != NULL; partition = partition->next) {
+            for (int32_t i = 0; i < table->bucket_count; i++) {
+                fail_bucket(&partition->buckets[i], err);
+            }
+        }
+        fl_sender_check_waiters(table);
+    }
+}
+
+static void on_writer_id(void *context, const fl_reply *reply, const fluss_error_t *failure,
+                         bool was_sent)
+{
+    (void)was_sent;
+    fl_sender *sender = context;
+    sender->is_writer_asked = false;
+    if (atomic_load(&sender->is_closed)) {
+        return;
+    }
+    if (reply != NULL) {
+        const fl_msg_init_writer_response *response = reply->message;
+        sender->writer_id = response->writer_id;
+        sender->writer_failures = 0;
+        fl_sender_look_at_all(sender);
+        return;
+    }
+    sender->writer_failures++;
+    const bool is_answer = failure->kind == FLUSS_KIND_SERVER && !failure->retriable;
+    if (is_answer || sender->writer_failures > WRITER_FAILURES_MAX) {
+        sender->writer_failures = 0;
+        fail_everything(sender, failure);
+        return;
+    }
+    fl_sender_wake_at(sender, fl_clock_ms() + ((int64_t)RETRY_MS_MIN << sender->writer_failures));
+}
+
+static fluss_code_t ask_writer_id(fl_sender *sender, fluss_error_t *err)
+{
+    fl_client *client = sender->client;
+    const char *address = fl_metadata_any_server(client->metadata);
+    if (address == NULL) {
+        return fl_error(err, FLUSS_E_NETWORK_EXCEPTION, FLUSS_KIND_NETWORK,
+                        "the cluster names no tablet server");
+    }
+    (void)pthread_mutex_lock(&sender->lock);
+    size_t count = 0;
+    for (const fl_write_table *table = sender->tables; table != NULL; table = table->next) {
+        count++;
+    }
+    fl_msg_pb_table_path *paths = fl_calloc(count + 1, sizeof(*paths));
+    size_t filled = 0;
+    for (const fl_write_table *table = sender->tables; table != NULL && paths != NULL;
+         table = table->next) {
+        paths[filled].database_name = fl_slice_str(table->database);
+        paths[filled++].table_name = fl_slice_str(table->name);
+    }
+    (void)pthread_mutex_unlock(&sender->lock);
+    if (paths == NULL) {
+        return fl_error_nomem(err);
+    }
+    const fl_msg_init_writer_request request = {.table_path = paths, .table_path_count = filled};
+    const fl_call_spec spec = {
+        .address = address,
+        .key = FL_API_INIT_WRITER,
+        .message = &request,
+        .timeout_ms = client->config->request_timeout_ms.number,
+        .done = on_writer_id,
+        .context = sender,
+    };
+    const fluss_code_t rc = fl_rpc_call(client->rpc, &spec, err);
+    fl_free(paths);
+    return rc;
+}
+
+bool fl_sender_has_writer_id(fl_sender *sender)
+{
+    if (sender->writer_id >= 0 || sender->client->config->writer_idempotent.number == 0) {
+        return true;
+    }
+    fluss_error_t err;
+    if (!sender->is_writer_asked) {
+        sender->is_writer_asked = true;
+        if (ask_writer_id(sender, &err) != 0) {
+            on_writer_id(sender, NULL, &err, false);
+        }
+    }
+    return false;
+}
