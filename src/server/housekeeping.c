@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "server/auto_partition.h"
-#include "server/kv_tablet.h"
+#include "server/kv_sessions.h"
 #include "server/tablet.h"
 
 enum { DISK_CHECK_MS = 1000 };
@@ -43,6 +43,7 @@ static void on_retention(void *context)
     const int64_t now_ms = fl_wall_ms();
     fl_tablet *tablet, *next;
     fluss_error_t err;
+    fl_kv_sessions_expire(self->shard);
     /* Rows that are only in memory would be lost with the part of the log that they came from. */
     if (fl_kv_store_flush(self->shard->server->kv, &err) != 0) {
         fl_log(FL_LOG_WARNING, "server", "no log expires for now: %s", err.message);

@@ -327,6 +327,11 @@ fluss_code_t fl_kv_tablet_commit(fl_kv_tablet *tablet, int64_t durable_offset, f
     return 0;
 }
 
+int64_t fl_kv_tablet_applied_offset(const fl_kv_tablet *tablet)
+{
+    return tablet->applied_offset;
+}
+
 size_t fl_kv_tablet_pending_bytes(const fl_kv_tablet *tablet)
 {
     return tablet->prewrite.bytes;

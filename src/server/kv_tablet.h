@@ -75,6 +75,8 @@ FLUSS_CHECKED fluss_code_t fl_kv_tablet_put(fl_kv_tablet *tablet, const fl_kv_pu
 /** Move the rows below a log offset to the store. */
 FLUSS_CHECKED fluss_code_t fl_kv_tablet_commit(fl_kv_tablet *tablet, int64_t durable_offset,
                                                fluss_error_t *err);
+/** Log offset up to which the rows that readers see are complete. */
+int64_t fl_kv_tablet_applied_offset(const fl_kv_tablet *tablet);
 /** Bytes that wait to be committed, for back-pressure. */
 size_t fl_kv_tablet_pending_bytes(const fl_kv_tablet *tablet);
 /** Live rows; -1: not known (table.changelog.image = WAL). */

@@ -35,6 +35,7 @@ struct fl_shard {
     uint32_t index;
     fl_tablet *tablets; /* hash */
     fl_session *sessions;
+    struct fl_kv_session *kv_sessions;
     struct fl_housekeeping *housekeeping;
 };
 
@@ -55,6 +56,7 @@ struct fl_server {
     size_t endpoint_count;
     size_t next_shard; /* thread: shard 0; for the next connection */
     atomic_int connection_count;
+    atomic_int kv_session_count;
     atomic_bool is_disk_full;
 
     pthread_mutex_t lock; /* guards: holds, is_stopping, is_stopped, is_stuck */

@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "server/catalog.h"
-#include "server/kv_tablet.h"
+#include "server/kv_sessions.h"
 #include "server/server.h"
 #include "server/tablet_private.h"
 #include "server/tree.h"
@@ -149,6 +149,7 @@ void fl_tablets_apply(fl_shard *shard, const fl_tablet_op *op)
 void fl_tablets_close(fl_shard *shard)
 {
     fl_tablet *tablet, *next;
+    fl_kv_sessions_close_all(shard);
     HASH_ITER(hh, shard->tablets, tablet, next)
     {
         HASH_DELETE(hh, shard->tablets, tablet);
