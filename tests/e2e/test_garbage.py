@@ -136,9 +136,8 @@ def test_a_malformed_message_is_answered_and_the_connection_stays(server):
 
 
 def test_a_missing_required_field_is_named(server):
-    with server.connect() as connection:
-        with pytest.raises(ServerError, match="database_name"):
-            connection.ask("GET_DATABASE_INFO", {})
+    with server.connect() as connection, pytest.raises(ServerError, match="database_name"):
+        connection.ask("GET_DATABASE_INFO", {})
 
 
 def test_deeply_nested_predicates(server):
