@@ -259,12 +259,27 @@ fluss_code_t fl_arrow_message_open(fl_slice payload, fl_arrow_message *message, 
 
 enum {
     AT_BODY_SIZE = 0x28,
+    AT_BATCH_VTABLE = 0x30,
     AT_TO_NODES = 0x40,
     AT_ROW_COUNT = 0x48,
     AT_TO_COMPRESSION = 0x50,
     AT_BUFFER_COUNT = 0x54,
     AT_BUFFERS = 0x58
 };
+
+/* The metadata up to the buffers, without compression; what is zero here is filled in. */
+static const char plain_head[AT_BUFFERS + 1] =
+    "\xff\xff\xff\xff\0\0\0\0"
+    "\x14\0\0\0\0\0\0\0"
+    "\x0c\0\x16\0\x06\0\x05\0\x08\0\x0c\0" /* 10: vtable of Message */
+    "\x0c\0\0\0\0\x03\x04\0\x18\0\0\0"     /* 1c: Message: RecordBatch, V5 */
+    "\0\0\0\0\0\0\0\0"                     /* 28: body size */
+    "\0\0\x0a\0\x18\0\x0c\0\x04\0\x08\0"   /* 32: vtable of RecordBatch */
+    "\x0a\0\0\0\0\0\0\0\x10\0\0\0";        /* 3c: RecordBatch: to buffers 10 */
+
+/* With compression: a vtable of one field more, from 30 on, and the distance back to it. */
+static const char compressed_batch[] = "\x0c\0\x18\0\x0c\0\x04\0\x08\0\x14\0"
+                                       "\x0c";
 
 size_t fl_arrow_head_buffers_at(const fl_arrow_head *head)
 {
@@ -286,83 +301,8 @@ size_t fl_arrow_head_size(const fl_arrow_head *head)
 void fl_arrow_head_store(const fl_arrow_head *head, int64_t row_count, int64_t body_size,
                          uint8_t *to)
 {
-    static const uint8_t start[AT_BUFFERS] = {0xff,
-                                              0xff,
-                                              0xff,
-                                              0xff,
-                                              0,
-                                              0,
-                                              0,
-                                              0,
-                                              0x14,
-                                              0,
-                                              0,
-                                              0,
-                                              0,
-                                              0,
-                                              0,
-                                              0,
-                                              /* 10: vtable of Message */ 12,
-                                              0,
-                                              22,
-                                              0,
-                                              6,
-                                              0,
-                                              5,
-                                              0,
-                                              8,
-                                              0,
-                                              12,
-                                              0,
-                                              /* 1c: Message */ 12,
-                                              0,
-                                              0,
-                                              0,
-                                              0,
-                                              HEADER_RECORD_BATCH,
-                                              VERSION_V5,
-                                              0,
-                                              0x18,
-                                              0,
-                                              0,
-                                              0,
-                                              /* 28: body size */ 0,
-                                              0,
-                                              0,
-                                              0,
-                                              0,
-                                              0,
-                                              0,
-                                              0,
-                                              /* 32: vtable of RecordBatch */ 0,
-                                              0,
-                                              10,
-                                              0,
-                                              24,
-                                              0,
-                                              12,
-                                              0,
-                                              4,
-                                              0,
-                                              8,
-                                              0,
-                                              /* 3c: RecordBatch */ 10,
-                                              0,
-                                              0,
-                                              0,
-                                              0,
-                                              0,
-                                              0,
-                                              0,
-                                              0x10,
-                                              0,
-                                              0,
-                                              0};
-    static const uint8_t compressed_batch[] = {
-        /* 30: vtable */ 12,     0, 24, 0, 12, 0, 4, 0, 8, 0, 20, 0,
-        /* 3c: RecordBatch */ 12};
     const size_t nodes_at = fl_arrow_head_nodes_at(head);
-    memcpy(to, start, sizeof(start));
+    memcpy(to, plain_head, AT_BUFFERS);
     fl_store_i32(to + sizeof(uint32_t), (int32_t)(fl_arrow_head_size(head) - PREFIX_SIZE));
     fl_store_i64(to + AT_BODY_SIZE, body_size);
     fl_store_u32(to + AT_TO_NODES, (uint32_t)(nodes_at - sizeof(uint32_t) - AT_TO_NODES));
@@ -373,10 +313,12 @@ void fl_arrow_head_store(const fl_arrow_head *head, int64_t row_count, int64_t b
     if (head->compression == FL_COMPRESS_NONE) {
         return;
     }
-    memcpy(to + 0x30, compressed_batch, sizeof(compressed_batch));
+    memcpy(to + AT_BATCH_VTABLE, compressed_batch, sizeof(compressed_batch) - 1);
     const size_t table_at = nodes_at + head->node_count * FL_ARROW_ENTRY_SIZE + sizeof(uint64_t);
     fl_store_u32(to + AT_TO_COMPRESSION, (uint32_t)(table_at - AT_TO_COMPRESSION));
-    const uint8_t table[COMPRESSION_SIZE] = {
-        8, 0, 6, 0, 4, 0, 5, 0, /* table */ 8, 0, 0, 0, (uint8_t)head->compression, METHOD_BUFFER};
+    uint8_t table[COMPRESSION_SIZE] = "\x08\0\x06\0\x04\0\x05\0" /* vtable */
+                                      "\x08\0\0\0";
+    table[12] = (uint8_t)head->compression;
+    table[13] = METHOD_BUFFER;
     memcpy(to + table_at - sizeof(uint64_t), table, sizeof(table));
 }

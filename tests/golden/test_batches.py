@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every log batch of the recordings: pyfluss's requests and the official server's answers.
 
-Goal: our reader gives the rows that were meant, the CRC is right where it must be, and our projection
-holds what the server's does. Method: each batch through the format module, compared with pyarrow's
-reading of the same bytes, with what was produced, and with a few rows written down here.
+Goal: our reader gives the rows that were meant, the CRC is right where it must be, and our
+projection holds what the server's does. Method: each batch through the format module, compared with
+pyarrow's reading of the same bytes, with what was produced, and with a few rows written down here.
 """
 
 import base64

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Our Arrow messages against pyarrow's, both ways.
 
-Goal: what we write, pyarrow reads as the same values, and the other way round, for every type, codec,
-share of nulls and number of rows; users' arrays are converted only where nothing is lost. Method: the
-format module behind ctypes, arrays handed over by the C data interface.
+Goal: what we write, pyarrow reads as the same values, and the other way round, for every type,
+codec, share of nulls and number of rows; users' arrays are converted only where nothing is lost.
+Method: the format module behind ctypes, arrays handed over by the C data interface.
 """
 
 import datetime
@@ -263,9 +263,27 @@ ACCEPTED = [
     ("double exact as float", [0.5, -2.0], pa.float64(), pa.float32(), None),
     ("half float", [1.5], pa.float16(), pa.float32(), None),
     ("decimal wider", [decimal.Decimal("1.20")], pa.decimal128(5, 2), pa.decimal128(20, 4), None),
-    ("decimal that fits", [decimal.Decimal("1.20")], pa.decimal128(20, 4), pa.decimal128(3, 2), None),
-    ("decimal 64 bits", [decimal.Decimal("-1.20")], pa.decimal64(10, 2), pa.decimal128(10, 2), None),
-    ("date64", [0, 86400000 * 3], pa.date64(), pa.date32(), [datetime.date(1970, 1, 1), datetime.date(1970, 1, 4)]),
+    (
+        "decimal that fits",
+        [decimal.Decimal("1.20")],
+        pa.decimal128(20, 4),
+        pa.decimal128(3, 2),
+        None,
+    ),
+    (
+        "decimal 64 bits",
+        [decimal.Decimal("-1.20")],
+        pa.decimal64(10, 2),
+        pa.decimal128(10, 2),
+        None,
+    ),
+    (
+        "date64",
+        [0, 86400000 * 3],
+        pa.date64(),
+        pa.date32(),
+        [datetime.date(1970, 1, 1), datetime.date(1970, 1, 4)],
+    ),
     ("time ms to ns", [1001], pa.time32("ms"), pa.time64("ns"), None),
     ("timestamp s to us", [-1], pa.timestamp("s"), pa.timestamp("us"), None),
     ("timestamp ns to ms, exact", [-1000000], pa.timestamp("ns"), pa.timestamp("ms"), None),
@@ -276,13 +294,35 @@ ACCEPTED = [
     ("null type, fixed", [None, None], pa.null(), pa.decimal128(9, 1), None),
     ("null type, nested", [None], pa.null(), pa.struct([("a", pa.list_(pa.int32()))]), None),
     ("large_list", [[1, 2], None, []], pa.large_list(pa.int32()), pa.list_(pa.int32()), None),
-    ("list of large text", [["a"], None, ["b", "c"]], pa.list_(pa.large_string()), pa.list_(pa.string()), None),
-    ("struct of int64", [{"a": 1, "b": "x"}, None], pa.struct([("a", pa.int64()), ("b", pa.string())]),
-     pa.struct([("a", pa.int32()), ("b", pa.string())]), None),
-    ("struct by name", [{"b": 1, "a": "x"}], pa.struct([("b", pa.int32()), ("a", pa.string())]),
-     pa.struct([("a", pa.string()), ("b", pa.int32())]), None),
-    ("map of int64", [[("k", 1)], None], pa.map_(pa.large_string(), pa.int64()), pa.map_(pa.string(), pa.int32()), None),
-]  # fmt: skip
+    (
+        "list of large text",
+        [["a"], None, ["b", "c"]],
+        pa.list_(pa.large_string()),
+        pa.list_(pa.string()),
+        None,
+    ),
+    (
+        "struct of int64",
+        [{"a": 1, "b": "x"}, None],
+        pa.struct([("a", pa.int64()), ("b", pa.string())]),
+        pa.struct([("a", pa.int32()), ("b", pa.string())]),
+        None,
+    ),
+    (
+        "struct by name",
+        [{"b": 1, "a": "x"}],
+        pa.struct([("b", pa.int32()), ("a", pa.string())]),
+        pa.struct([("a", pa.string()), ("b", pa.int32())]),
+        None,
+    ),
+    (
+        "map of int64",
+        [[("k", 1)], None],
+        pa.map_(pa.large_string(), pa.int64()),
+        pa.map_(pa.string(), pa.int32()),
+        None,
+    ),
+]
 
 
 @pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: case[0])
@@ -317,30 +357,76 @@ def test_dictionaries_are_looked_up(index, values):
 
 
 REFUSED = [
-    ("int64 too large", [1, 2**31], pa.int64(), pa.int32(), r"Field 'x': row 1: 2147483648 is out of range"),
+    (
+        "int64 too large",
+        [1, 2**31],
+        pa.int64(),
+        pa.int32(),
+        r"Field 'x': row 1: 2147483648 is out of range",
+    ),
     ("uint64 too large", [2**63], pa.uint64(), pa.int64(), r"9223372036854775808 is out of range"),
     ("not UTF-8", [b"\xff"], pa.binary(), pa.string(), r"Field 'x': .*not UTF-8"),
     ("not UTF-8, large", [b"\xff"], pa.large_binary(), pa.string(), r"not UTF-8"),
     ("binary(n) short", [b"ab"], pa.binary(), pa.binary(3), r"row 0: 2 bytes.*exactly 3"),
     ("double not exact", [0.1], pa.float64(), pa.float32(), r"row 0: .*lose"),
     ("int not exact", [2**53 + 1], pa.int64(), pa.float64(), r"row 0: .*no exact value"),
-    ("decimal digits", [decimal.Decimal("1.25")], pa.decimal128(5, 2), pa.decimal128(5, 1), r"row 0: .*lose"),
-    ("decimal size", [decimal.Decimal("123.0")], pa.decimal128(5, 1), pa.decimal128(3, 1), r"row 0: 123.0 does not fit"),
+    (
+        "decimal digits",
+        [decimal.Decimal("1.25")],
+        pa.decimal128(5, 2),
+        pa.decimal128(5, 1),
+        r"row 0: .*lose",
+    ),
+    (
+        "decimal size",
+        [decimal.Decimal("123.0")],
+        pa.decimal128(5, 1),
+        pa.decimal128(3, 1),
+        r"row 0: 123.0 does not fit",
+    ),
     ("timestamp digits", [1], pa.timestamp("ns"), pa.timestamp("us"), r"row 0: .*lose"),
     ("timestamp range", [2**62], pa.timestamp("s"), pa.timestamp("ms"), r"row 0: "),
     ("timestamp range ns", [2**60], pa.timestamp("ms"), pa.timestamp("ns"), r"row 0: "),
     ("time digits", [1], pa.time64("us"), pa.time32("ms"), r"row 0: .*lose"),
-    ("zone as wall clock", [1], pa.timestamp("us", "Asia/Tokyo"), pa.timestamp("us"), r"can't become TIMESTAMP"),
-    ("int as text", [1], pa.int32(), pa.string(), r"Field 'x': Arrow type int32 can't become STRING"),
+    (
+        "zone as wall clock",
+        [1],
+        pa.timestamp("us", "Asia/Tokyo"),
+        pa.timestamp("us"),
+        r"can't become TIMESTAMP",
+    ),
+    (
+        "int as text",
+        [1],
+        pa.int32(),
+        pa.string(),
+        r"Field 'x': Arrow type int32 can't become STRING",
+    ),
     ("text as int", ["1"], pa.string(), pa.int32(), r"Arrow type string can't become INT"),
     ("bool as int", [True], pa.bool_(), pa.int32(), r"Arrow type bool can't become INT"),
     ("duration", [1], pa.duration("s"), pa.int64(), r"can't become BIGINT"),
-    ("fixed list", [[1, 2]], pa.list_(pa.int32(), 2), pa.list_(pa.int32()), r"can't become ARRAY<INT>"),
-    ("struct, less", [{"a": 1}], pa.struct([("a", pa.int32())]),
-     pa.struct([("a", pa.int32()), ("b", pa.int32())]), r"can't become ROW"),
-    ("struct, other name", [{"a": 1}], pa.struct([("a", pa.int32())]),
-     pa.struct([("b", pa.int32())]), r"no field 'b'"),
-]  # fmt: skip
+    (
+        "fixed list",
+        [[1, 2]],
+        pa.list_(pa.int32(), 2),
+        pa.list_(pa.int32()),
+        r"can't become ARRAY<INT>",
+    ),
+    (
+        "struct, less",
+        [{"a": 1}],
+        pa.struct([("a", pa.int32())]),
+        pa.struct([("a", pa.int32()), ("b", pa.int32())]),
+        r"can't become ROW",
+    ),
+    (
+        "struct, other name",
+        [{"a": 1}],
+        pa.struct([("a", pa.int32())]),
+        pa.struct([("b", pa.int32())]),
+        r"no field 'b'",
+    ),
+]
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case[0])

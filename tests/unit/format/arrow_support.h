@@ -147,12 +147,62 @@ static FL_UNUSED fluss_datum_t *list_items(fl_arena *arena, size_t count)
     return items;
 }
 
+static FL_UNUSED fluss_datum_t random_value(const fl_type *type, unsigned null_percent,
+                                            uint64_t *state, fl_arena *arena);
+
+/** Text or bytes of at most 20 letters, sometimes one that takes two bytes. */
+static FL_UNUSED void random_bytes(const fl_type *type, uint64_t *state, fl_arena *arena,
+                                   fluss_datum_t *value)
+{
+    size_t size = type->root == FLUSS_BINARY ? (size_t)type->length : next_random(state) % 20;
+    if (type->root == FLUSS_CHAR && size > (size_t)type->length) {
+        size = (size_t)type->length;
+    }
+    char *text = fl_arena_alloc(arena, size + 1);
+    for (size_t i = 0; i < size; i++) {
+        text[i] = (char)('a' + next_random(state) % 26);
+    }
+    if (type->root == FLUSS_STRING && size >= 2 && text[0] < 'f') {
+        memcpy(text, "\xc3\xa9", 2);
+    }
+    value->v.s.ptr = text;
+    value->v.s.len = size;
+}
+
+static FL_UNUSED void random_time(const fl_type *type, uint64_t wide, fluss_datum_t *value)
+{
+    const int64_t seconds = type->root == FLUSS_TIME ? (int64_t)(wide % 86400)
+                                                     : (int64_t)(wide % 4000000000u) - 2000000000;
+    value->v.i = seconds * 1000;
+    if (type->precision >= 3) {
+        value->v.i += (int64_t)(wide >> 40) % 1000;
+    }
+    if (type->root != FLUSS_TIME && type->precision >= 6) {
+        value->nanos = (int32_t)(wide >> 44) % 1000 * 1000;
+    }
+    if (type->root != FLUSS_TIME && type->precision >= 9) {
+        value->nanos += (int32_t)(wide >> 48) % 1000;
+    }
+}
+
+static FL_UNUSED void random_nested(const fl_type *type, unsigned null_percent, uint64_t *state,
+                                    fl_arena *arena, fluss_datum_t *value)
+{
+    const size_t step = type->field_count;
+    const size_t count = type->root == FLUSS_ROW ? step : next_random(state) % 5 * step;
+    fluss_datum_t *items = list_items(arena, count);
+    for (size_t i = 0; i < count; i++) {
+        items[i] = random_value(&type->fields[i % step].type, null_percent, state, arena);
+    }
+    value->v.list.items = items;
+    value->v.list.len = count;
+}
+
 /** A value of a type, null in `null_percent` of the cases where the type allows it. */
 static FL_UNUSED fluss_datum_t random_value(const fl_type *type, unsigned null_percent,
                                             uint64_t *state, fl_arena *arena)
 {
-    const uint64_t r = next_random(state);
-    if (type->nullable && r % 100 < null_percent) {
+    if (type->nullable && next_random(state) % 100 < null_percent) {
         return null_value();
     }
     fluss_datum_t value = {.type = type->root};
@@ -183,66 +233,23 @@ static FL_UNUSED fluss_datum_t random_value(const fl_type *type, unsigned null_p
         value.v.i = (int64_t)(wide % 100000) - 50000;
         break;
     case FLUSS_TIME:
-        value.v.i = (int64_t)(wide % 86400) * 1000;
-        if (type->precision >= 3) {
-            value.v.i += (int64_t)(r % 1000);
-        }
-        break;
     case FLUSS_TIMESTAMP:
     case FLUSS_TIMESTAMP_LTZ:
-        value.v.i = ((int64_t)(wide % 4000000000u) - 2000000000) * 1000;
-        if (type->precision >= 3) {
-            value.v.i += (int64_t)(r % 1000);
-        }
-        if (type->precision >= 6) {
-            value.nanos = (int32_t)(r % 1000) * 1000;
-        }
-        if (type->precision >= 9) {
-            value.nanos += (int32_t)(wide % 1000);
-        }
+        random_time(type, wide, &value);
         break;
-    case FLUSS_DECIMAL: {
-        const int64_t small = (int64_t)(wide % 1000000000) - 500000000;
+    case FLUSS_DECIMAL:
         value.precision = type->precision;
         value.scale = type->scale;
-        value.v.dec.lo = (uint64_t)small;
-        value.v.dec.hi = small < 0 ? -1 : 0;
+        value.v.dec.hi = (wide & 1) != 0 ? -1 : 0;
+        value.v.dec.lo = (uint64_t)value.v.dec.hi ^ (wide >> 1) % 500000000;
         break;
-    }
-    case FLUSS_CHAR:
-    case FLUSS_STRING:
-    case FLUSS_BINARY:
-    case FLUSS_BYTES: {
-        size_t size = type->root == FLUSS_BINARY ? (size_t)type->length : wide % 20;
-        if (type->root == FLUSS_CHAR && size > (size_t)type->length) {
-            size = (size_t)type->length;
-        }
-        char *text = fl_arena_alloc(arena, size + 1);
-        for (size_t i = 0; i < size; i++) {
-            text[i] = (char)('a' + next_random(state) % 26);
-        }
-        if (type->root == FLUSS_STRING && size >= 2 && r % 5 == 0) {
-            memcpy(text, "\xc3\xa9", 2);
-        }
-        value.v.s.ptr = text;
-        value.v.s.len = size;
-        break;
-    }
     case FLUSS_ARRAY:
     case FLUSS_MAP:
-    case FLUSS_ROW: {
-        const size_t count = type->root == FLUSS_ROW ? 1 : wide % 5;
-        const size_t step = type->field_count;
-        fluss_datum_t *items = list_items(arena, count * step);
-        for (size_t i = 0; i < count * step; i++) {
-            items[i] = random_value(&type->fields[i % step].type, null_percent, state, arena);
-        }
-        value.v.list.items = items;
-        value.v.list.len = count * step;
+    case FLUSS_ROW:
+        random_nested(type, null_percent, state, arena, &value);
         break;
-    }
     default:
-        fail_msg("no values of type %u", type->root);
+        random_bytes(type, state, arena, &value);
     }
     return value;
 }
