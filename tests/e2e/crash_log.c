@@ -66,7 +66,7 @@ static void append_forever(const char *dir, int32_t sequence, uint64_t seed, int
     for (;; sequence++) {
         uint8_t bytes[1024];
         const size_t size = make_batch(bytes, 1 + (int32_t)(next_random(&seed) % 9),
-                                       next_random(&seed) % 900, sequence);
+                                       1 + next_random(&seed) % 900, sequence);
         fl_log_appended appended;
         if (fl_log_store_append(store, bytes, size, 1000, &appended, NULL) != 0 ||
             appended.is_duplicate) {
@@ -134,7 +134,10 @@ static void check_batches(fl_log_store *store, int64_t offset, int32_t *next)
 {
     while (offset < fl_log_store_end_offset(store)) {
         fl_frame *frame;
-        assert_int_equal(fl_log_store_read(store, offset, 64 << 10, true, &frame, NULL), 0);
+        fluss_error_t err = {0};
+        if (fl_log_store_read(store, offset, 64 << 10, true, &frame, &err) != 0) {
+            fail_msg("read at %lld: %s", (long long)offset, err.message);
+        }
         for (size_t at = 0; at < frame->size;) {
             fl_log_batch batch;
             assert_int_equal(fl_log_batch_open(fl_slice_of(frame->data + at, frame->size - at),
