@@ -18,8 +18,8 @@ enum {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const schemas[] = {
-    "ROW<a BOOLEAN, b TINYINT, c SMALLINT, d INT, e BIGINT, f FLOAT, g DOUBLE, h CHAR(3), i STRING, "
-    "j BINARY(4), k BYTES, l DECIMAL(5,2), m DECIMAL(20,0), n DATE, o TIME(3), p TIMESTAMP(3), "
+    "ROW<a BOOLEAN, b TINYINT, c SMALLINT, d INT, e BIGINT, f FLOAT, g DOUBLE, h CHAR(3), i STRING,"
+    " j BINARY(4), k BYTES, l DECIMAL(5,2), m DECIMAL(20,0), n DATE, o TIME(3), p TIMESTAMP(3), "
     "q TIMESTAMP(9), r TIMESTAMP_LTZ(9), s INT NOT NULL>",
     "ROW<a ARRAY<STRING>, b ARRAY<INT NOT NULL>, c MAP<STRING,ARRAY<DECIMAL(25,3)>>, d INT>",
     "ROW<a ROW<x INT, y ARRAY<ROW<p STRING, q TIMESTAMP(9)>>>, b ARRAY<ARRAY<ARRAY<BOOLEAN>>>>",
