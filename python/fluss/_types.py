@@ -9,10 +9,28 @@ from __future__ import annotations
 
 import re
 
-_NAMES = (
-    "NULL BOOLEAN TINYINT SMALLINT INT BIGINT FLOAT DOUBLE CHAR STRING BINARY BYTES DECIMAL DATE "
-    "TIME TIMESTAMP TIMESTAMP_LTZ ARRAY MAP ROW"
-).split()
+_NAMES = [
+    "NULL",
+    "BOOLEAN",
+    "TINYINT",
+    "SMALLINT",
+    "INT",
+    "BIGINT",
+    "FLOAT",
+    "DOUBLE",
+    "CHAR",
+    "STRING",
+    "BINARY",
+    "BYTES",
+    "DECIMAL",
+    "DATE",
+    "TIME",
+    "TIMESTAMP",
+    "TIMESTAMP_LTZ",
+    "ARRAY",
+    "MAP",
+    "ROW",
+]
 CODES = {name: code for code, name in enumerate(_NAMES)}
 _DEFAULT_PRECISION = {"DECIMAL": 10, "TIMESTAMP": 6, "TIMESTAMP_LTZ": 6}
 _TOKEN = re.compile(r"\s*(`(?:[^`]|``)*`|'(?:[^']|'')*'|[<>(),:]|[^\s<>(),:`']+)")

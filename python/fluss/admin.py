@@ -28,9 +28,28 @@ from .values import (
 
 _IF_EXISTS, _IF_NOT_EXISTS, _CASCADE, _READABLE = 1, 2, 4, 8
 _NUMBERS = frozenset(
-    "table_id partition_id bucket snapshot_id offset row_count created_ms table_count id port "
-    "replicas in_sync_replicas leaders active_leaders code filter expires_ms bucket_status "
-    "old_leader new_leader".split()
+    [
+        "table_id",
+        "partition_id",
+        "bucket",
+        "snapshot_id",
+        "offset",
+        "row_count",
+        "created_ms",
+        "table_count",
+        "id",
+        "port",
+        "replicas",
+        "in_sync_replicas",
+        "leaders",
+        "active_leaders",
+        "code",
+        "filter",
+        "expires_ms",
+        "bucket_status",
+        "old_leader",
+        "new_leader",
+    ]
 )
 _ALTERATIONS = ("add_column", "drop_column", "rename_column", "modify_column", "set", "reset")
 
@@ -96,7 +115,9 @@ def _snapshot(rows: list[dict]) -> LakeSnapshot:
         if row["bucket"] is not None:
             partition = row["partition_id"]
             bucket = make_bucket(
-                int(row["table_id"]), -1 if partition is None else int(partition), int(row["bucket"])
+                int(row["table_id"]),
+                -1 if partition is None else int(partition),
+                int(row["bucket"]),
             )
             snapshot._offsets[bucket] = int(row["offset"])
     return snapshot
@@ -248,9 +269,7 @@ class FlussAdmin(_Answer):
     ) -> FlussFuture:
         require(table_descriptor, TableDescriptor, "table_descriptor")
         flags = _flag(ignore_if_exists, _IF_NOT_EXISTS)
-        return _core.create_table(
-            self._handle, _path(table_path), table_descriptor._handle, flags
-        )
+        return _core.create_table(self._handle, _path(table_path), table_descriptor._handle, flags)
 
     def alter_table(
         self,
@@ -318,9 +337,7 @@ class FlussAdmin(_Answer):
         ignore_if_exists: bool = False,
     ) -> FlussFuture:
         flags = _flag(ignore_if_exists, _IF_NOT_EXISTS)
-        return _core.create_partition(
-            self._handle, _path(table_path), _spec(partition_spec), flags
-        )
+        return _core.create_partition(self._handle, _path(table_path), _spec(partition_spec), flags)
 
     def drop_partition(
         self,
@@ -352,9 +369,7 @@ class FlussAdmin(_Answer):
         """Log offsets of buckets: {bucket id: offset}."""
         wanted = _wanted_offset(offset_spec, timestamp, offset_type)
         buckets = _bucket_ids(bucket_ids)
-        return _core.list_offsets(
-            self._handle, _path(table_path), None, buckets, wanted, _offsets
-        )
+        return _core.list_offsets(self._handle, _path(table_path), None, buckets, wanted, _offsets)
 
     def list_partition_offsets(
         self,

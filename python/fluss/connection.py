@@ -75,9 +75,7 @@ class FlussConnection(_Answer):
         kept._values = dict(config._values)
         wait_ms = kept.writer_buffer_wait_timeout_ms
         try:
-            handle = kept._open(
-                **{"writer.buffer.wait-timeout-ms": str(min(wait_ms, _SLICE_MS))}
-            )
+            handle = kept._open(**{"writer.buffer.wait-timeout-ms": str(min(wait_ms, _SLICE_MS))})
         except FlussError as error:
             return failed(error)
         return _core.connect(handle, lambda connection: FlussConnection._of(connection, wait_ms))

@@ -12,7 +12,21 @@ from . import _core
 from .errors import FlussError
 from .values import _Answer, require
 
-_OPS = ("== != < <= > >= is_null is_not_null starts_with ends_with contains is_in not_in").split()
+_OPS = [
+    "==",
+    "!=",
+    "<",
+    "<=",
+    ">",
+    ">=",
+    "is_null",
+    "is_not_null",
+    "starts_with",
+    "ends_with",
+    "contains",
+    "is_in",
+    "not_in",
+]
 _LITERALS = (
     bool,
     int,

@@ -15,12 +15,65 @@ from . import _core
 
 FlussFuture = _core.FlussFuture
 
-_FORWARDED = (
-    "len getitem setitem delitem contains iter reversed str repr format bool int float complex "
-    "index eq ne lt le gt ge add radd iadd sub rsub isub mul rmul imul truediv rtruediv floordiv "
-    "rfloordiv mod rmod pow rpow and rand or ror xor rxor neg pos abs invert matmul rmatmul dir "
-    "enter exit copy deepcopy reduce_ex round"
-).split()
+_FORWARDED = [
+    "len",
+    "getitem",
+    "setitem",
+    "delitem",
+    "contains",
+    "iter",
+    "reversed",
+    "str",
+    "repr",
+    "format",
+    "bool",
+    "int",
+    "float",
+    "complex",
+    "index",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "add",
+    "radd",
+    "iadd",
+    "sub",
+    "rsub",
+    "isub",
+    "mul",
+    "rmul",
+    "imul",
+    "truediv",
+    "rtruediv",
+    "floordiv",
+    "rfloordiv",
+    "mod",
+    "rmod",
+    "pow",
+    "rpow",
+    "and",
+    "rand",
+    "or",
+    "ror",
+    "xor",
+    "rxor",
+    "neg",
+    "pos",
+    "abs",
+    "invert",
+    "matmul",
+    "rmatmul",
+    "dir",
+    "enter",
+    "exit",
+    "copy",
+    "deepcopy",
+    "reduce_ex",
+    "round",
+]
 
 
 class Deferred(FlussFuture):

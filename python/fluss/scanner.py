@@ -93,9 +93,7 @@ class TableScan(_Answer):
         pred = None if self._predicate is None else self._predicate._build(table._trees)
         wanted = None if self._columns is None else names
         as_written = batches and not self._fixed
-        handle = _core.open_scanner(
-            table._handle, batches, as_written, self._exact, wanted, pred
-        )
+        handle = _core.open_scanner(table._handle, batches, as_written, self._exact, wanted, pred)
         return LogScanner._of(table, handle, names, batches)
 
     def _create(self, batches: bool) -> FlussFuture:
@@ -520,9 +518,7 @@ class BatchScanner(_Answer):
     def to_pandas(self) -> Any:
         """The rows as one pandas.DataFrame."""
         schema = self._schema()
-        return self._read(
-            DeferredFrame, lambda found: _arrow.to_table(found, schema).to_pandas()
-        )
+        return self._read(DeferredFrame, lambda found: _arrow.to_table(found, schema).to_pandas())
 
     def __repr__(self) -> str:
         return f"BatchScanner(bucket={self._bucket})"

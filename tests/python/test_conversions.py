@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python values to rows and back, without a server: what is stored of a value, and what is refused.
+
+A codec of the extension encodes a row and decodes what it encoded."""
+
+import collections
+import datetime
+import decimal
+import math
+
+import fluss
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from fluss import _core, _types
+
+D = decimal.Decimal
+UTC = datetime.timezone.utc
+EAST = datetime.timezone(datetime.timedelta(hours=5, minutes=30))
+T = datetime.datetime
+
+
+def stored(type_text, value):
+    """What a column of that type gives back for a value."""
+    codec = _core.codec([("x", _types.parse(type_text))])
+    return codec.round_trip({"x": value})["x"]
+
+
+KEPT = [
+    ("BOOLEAN", True, True),
+    ("BOOLEAN", np.bool_(False), False),
+    ("TINYINT", -128, -128),
+    ("SMALLINT", 32767, 32767),
+    ("INT", np.int64(77), 77),
+    ("BIGINT", -(2**63), -(2**63)),
+    ("FLOAT", 3.14, 3.140000104904175),
+    ("FLOAT", 1e300, math.inf),
+    ("DOUBLE", 7, 7.0),
+    ("DOUBLE", D("2.5"), 2.5),
+    ("DOUBLE", np.float32(1.25), 1.25),
+    ("STRING", "a\x00ü流🎉", "a\x00ü流🎉"),
+    ("STRING", "", ""),
+    ("BYTES", bytearray(b"ba"), b"ba"),
+    ("BYTES", memoryview(b"xyz")[::2], b"xz"),
+    ("BINARY(3)", b"abc", b"abc"),
+    ("DECIMAL(10,2)", D("1.225"), D("1.23")),
+    ("DECIMAL(10,2)", D("-1.235"), D("-1.24")),
+    ("DECIMAL(10,2)", D("1E+3"), D("1000.00")),
+    ("DECIMAL(10,2)", D("0"), D("0.00")),
+    ("DECIMAL(10,2)", D("0.001"), D("0.00")),
+    ("DECIMAL(38,38)", D("0." + "9" * 38), D("0." + "9" * 38)),
+    ("DECIMAL(38,0)", D("-" + "9" * 38), D("-" + "9" * 38)),
+    ("DATE", datetime.date(1, 1, 1), datetime.date(1, 1, 1)),
+    ("DATE", datetime.date(9999, 12, 31), datetime.date(9999, 12, 31)),
+    ("DATE", datetime.date(1900, 2, 28), datetime.date(1900, 2, 28)),
+    ("TIME(3)", datetime.time(23, 59, 59, 999000), datetime.time(23, 59, 59, 999000)),
+    ("TIME(3)", datetime.time(1, tzinfo=UTC), datetime.time(1)),
+    ("TIMESTAMP(6)", T(1969, 12, 31, 23, 59, 59, 999999), T(1969, 12, 31, 23, 59, 59, 999999)),
+    ("TIMESTAMP(6)", T(9999, 12, 31, 23, 59, 59, 999999), T(9999, 12, 31, 23, 59, 59, 999999)),
+    ("TIMESTAMP(6)", T(1, 1, 1, 0, 0, 0, 1), T(1, 1, 1, 0, 0, 0, 1)),
+    ("TIMESTAMP(0)", T(1969, 12, 31, 23, 59, 59, 999999), T(1969, 12, 31, 23, 59, 59)),
+    ("TIMESTAMP(3)", T(2024, 2, 29, 1, 2, 3, 999999), T(2024, 2, 29, 1, 2, 3, 999000)),
+    ("TIMESTAMP(6)", pd.Timestamp("2024-02-29T01:02:03.5"), T(2024, 2, 29, 1, 2, 3, 500000)),
+    ("TIMESTAMP(6)", np.datetime64("2024-02-29T12:34:56"), T(2024, 2, 29, 12, 34, 56)),
+    ("TIMESTAMP(6)", pd.NaT, None),
+    ("TIMESTAMP(6)", np.datetime64("NaT"), None),
+    ("TIMESTAMP_LTZ(6)", T(2024, 1, 1, 2), T(2024, 1, 1, 2, tzinfo=UTC)),
+    ("TIMESTAMP_LTZ(6)", T(2024, 1, 1, 2, tzinfo=EAST), T(2023, 12, 31, 20, 30, tzinfo=UTC)),
+    ("ARRAY<INT>", (1, None, 3), [1, None, 3]),
+    ("ARRAY<INT>", range(3), [0, 1, 2]),
+    ("ARRAY<INT>", np.array([1, 2]), [1, 2]),
+    ("ARRAY<INT>", b"ab", [97, 98]),
+    ("ARRAY<INT>", [], []),
+    ("MAP<STRING, INT>", {"a": 1, "b": None}, [("a", 1), ("b", None)]),
+    ("MAP<STRING, INT>", [("a", 1), ["a", 2]], [("a", 1), ("a", 2)]),
+    ("MAP<STRING, INT>", {}, []),
+    ("ROW<a INT, b STRING>", {"a": 1}, {"a": 1, "b": None}),
+    ("ROW<a INT, b STRING>", (1, "x"), {"a": 1, "b": "x"}),
+    ("ARRAY<ROW<m MAP<INT, ARRAY<INT>>>>", [{"m": {1: [2]}}], [{"m": [(1, [2])]}]),
+    ("INT", None, None),
+]
+
+
+@pytest.mark.parametrize(("type_text", "value", "expected"), KEPT)
+def test_value_is_kept(type_text, value, expected):
+    found = stored(type_text, value)
+    assert found == expected
+    assert type(found) is type(expected)
+    if isinstance(expected, D):
+        assert str(found) == str(expected)
+
+
+def test_nan_and_minus_zero_are_kept():
+    assert math.isnan(stored("DOUBLE", math.nan))
+    assert math.copysign(1, stored("DOUBLE", -0.0)) == -1
+
+
+REFUSED = [
+    ("BOOLEAN", 1, "Expected bool, got int"),
+    ("INT", True, "Expected int, got bool"),
+    ("INT", 1.0, "Expected int, got float"),
+    ("INT", "1", "Expected int, got str"),
+    ("INT", 2**31, "out of range"),
+    ("TINYINT", -129, "out of range"),
+    ("BIGINT", 2**63, "out of range"),
+    ("DOUBLE", "1", "Expected float, got str"),
+    ("DOUBLE", 10**400, "Expected float"),
+    ("STRING", b"a", "Expected str, got bytes"),
+    ("STRING", "\ud800", "surrogate"),
+    ("BYTES", "a", "Expected bytes, got str"),
+    ("BYTES", [1], "Expected bytes, got list"),
+    ("BINARY(4)", b"abc", "exactly 4"),
+    ("DECIMAL(3,1)", D("100"), "more digits"),
+    ("DECIMAL(3,1)", D("99.95"), "more digits"),
+    ("DECIMAL(3,1)", D("1E+99999"), "more digits"),
+    ("DECIMAL(3,1)", D("NaN"), "finite"),
+    ("DECIMAL(3,1)", D("-Infinity"), "finite"),
+    ("DECIMAL(3,1)", 1, "Expected decimal.Decimal, got int"),
+    ("DATE", T(2024, 1, 1), "Expected datetime.date, got datetime"),
+    ("DATE", "2024-01-01", "Expected datetime.date, got str"),
+    ("TIME(3)", datetime.time(1, 2, 3, 4), "millisecond"),
+    ("TIME(0)", datetime.time(1, 2, 3, 4000), "TIME(0)"),
+    ("TIMESTAMP(6)", T(2024, 1, 1, tzinfo=UTC), "no time zone"),
+    ("TIMESTAMP(6)", datetime.date(2024, 1, 1), "Expected datetime.datetime, got date"),
+    ("TIMESTAMP_LTZ(6)", 5, "Expected datetime.datetime, got int"),
+    ("ARRAY<INT>", "abc", "Expected sequence for Array column"),
+    ("ARRAY<INT>", {1}, "Expected sequence for Array column"),
+    ("ARRAY<INT NOT NULL>", [None], "non-nullable"),
+    ("MAP<STRING, INT>", [(None, 1)], "None as the key"),
+    ("MAP<STRING, INT>", [("a", 1, 2)], "pairs"),
+    ("MAP<STRING, INT>", "ab", "Map"),
+    ("ROW<a INT, b STRING NOT NULL>", {"a": 1}, "non-nullable row field 'b'"),
+    ("ROW<a INT, b STRING NOT NULL>", {"a": 1, "b": None}, "non-nullable row field 'b'"),
+    ("ROW<a INT>", {"z": 1}, "unknown field 'z'"),
+    ("ROW<a INT>", (1, 2), "Expected 1 elements"),
+    ("INT NOT NULL", None, "non-nullable"),
+]
+
+
+@pytest.mark.parametrize(("type_text", "value", "message"), REFUSED)
+def test_value_is_refused_with_the_columns_name_or_reason(type_text, value, message):
+    with pytest.raises(fluss.FlussError) as caught:
+        stored(type_text, value)
+    assert message in caught.value.message
+    assert caught.value.error_code == fluss.ErrorCode.CLIENT_ERROR
+    assert not caught.value.is_retriable
+
+
+def two_columns():
+    return _core.codec([("a", _types.parse("INT NOT NULL")), ("b", _types.parse("STRING"))])
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"a": 1, "b": "x"},
+        [1, "x"],
+        (1, "x"),
+        collections.namedtuple("Row", "a b")(1, "x"),
+        collections.OrderedDict(b="x", a=1),
+        collections.UserDict(a=1, b="x"),
+        collections.UserList([1, "x"]),
+    ],
+)
+def test_row_may_be_any_mapping_or_sequence(row):
+    assert two_columns().round_trip(row) == {"a": 1, "b": "x"}
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"a": 1, "z": 2}, "unknown field 'z'; expected fields: ['a', 'b']"),
+        ({"b": "x"}, "Missing value for non-nullable field 'a'"),
+        ({"a": 1, 5: 2}, "keys must be str"),
+        ([1], "Expected 2 elements, got 1"),
+        ("ab", "Row must be a dict, list, or tuple; got str"),
+        (5, "Row must be a dict, list, or tuple; got int"),
+    ],
+)
+def test_row_of_the_wrong_shape_is_refused(row, message):
+    with pytest.raises(fluss.FlussError) as caught:
+        two_columns().round_trip(row)
+    assert message in caught.value.message
+
+
+def test_missing_nullable_column_is_null():
+    assert two_columns().round_trip({"a": 1}) == {"a": 1, "b": None}
+
+
+def test_many_columns_and_nested_values_use_memory_beyond_the_inline_room():
+    columns = [(f"c{i}", _types.parse("ARRAY<STRING>")) for i in range(200)]
+    row = {name: [f"{name}-{k}" for k in range(20)] for name, _ in columns}
+    assert _core.codec(columns).round_trip(row) == row
+
+
+TYPE_TEXTS = [
+    (pa.int32(), "int"),
+    (pa.uint8(), "tinyint"),
+    (pa.large_string(), "string"),
+    (pa.binary(4), "binary(4)"),
+    (pa.timestamp("us"), "timestamp"),
+    (pa.timestamp("ms"), "timestamp(3)"),
+    (pa.timestamp("ns", tz="UTC"), "timestamp_ltz(9)"),
+    (pa.time32("s"), "time"),
+    (pa.decimal128(5, 2), "decimal(5,2)"),
+    (pa.list_(pa.field("item", pa.string(), nullable=False)), "array<string NOT NULL>"),
+    (pa.map_(pa.string(), pa.int32()), "map<string NOT NULL,int>"),
+    (
+        pa.struct([("a", pa.int32()), pa.field("b", pa.string(), nullable=False)]),
+        "row<a: int, b: string NOT NULL>",
+    ),
+    (pa.dictionary(pa.int8(), pa.string()), "string"),
+]
+
+
+@pytest.mark.parametrize(("arrow", "text"), TYPE_TEXTS)
+def test_arrow_type_becomes_a_fluss_type(arrow, text):
+    assert fluss.Schema(pa.schema([("x", arrow)])).get_column_types() == [text]
+
+
+def test_field_names_with_quotes_survive_the_type_text():
+    arrow = pa.struct([("odd `name` 'x' <int>", pa.int32())])
+    schema = fluss.Schema(pa.schema([("x", arrow)]))
+    assert schema.to_arrow().field("x").type.field(0).name == "odd `name` 'x' <int>"
+    assert schema.get_column_types() == ["row<odd `name` 'x' <int>: int>"]
