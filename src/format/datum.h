@@ -7,7 +7,8 @@
 /**
  * Check a value against a column's type and bring it into the type's own form: an integer of any
  * width that fits; int to float where exact; DECIMAL rescaled HALF_UP to the type's scale, refused
- * above its precision; TIMESTAMP truncated to its precision; TIME as is; BINARY(n) exactly n bytes;
+ * above its precision; TIMESTAMP cut to the unit its precision is stored in
+ * (s, ms, us, ns); TIME as is; BINARY(n) exactly n bytes;
  * CHAR/STRING UTF-8; nested values through their element types.
  *
  * @param name  column, for the message ("Field 'x': …"); NULL for a nullable type: none
@@ -27,8 +28,8 @@ int fl_datum_compare(const fluss_datum_t *a, const fluss_datum_t *b);
 /** Text for people and JSON-like output. Appends. */
 FLUSS_CHECKED fluss_code_t fl_datum_print(const fluss_datum_t *datum, const fl_type *type,
                                           fl_buf *out, fluss_error_t *err);
-/** 128-bit helpers of DECIMAL: text "-12.340" both ways; big-endian minimal two's complement both
- * ways (1..16 bytes). */
+/** 128-bit helpers of DECIMAL: from text ("-12.340", "1E+3"; no digit may be lost); big-endian
+ * minimal two's complement both ways (1..16 bytes). */
 FLUSS_CHECKED fluss_code_t fl_decimal_parse(const char *text, int precision, int scale,
                                             fluss_datum_t *out, fluss_error_t *err);
 size_t fl_decimal_to_bytes(const fluss_datum_t *decimal, uint8_t bytes[16]);
