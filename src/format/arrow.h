@@ -51,7 +51,8 @@ typedef struct fl_arrow_builder fl_arrow_builder;
 FLUSS_CHECKED fluss_code_t fl_arrow_builder_new(const fl_schema *schema, fl_arrow_builder **builder,
                                                 fluss_error_t *err);
 void fl_arrow_builder_free(fl_arrow_builder *builder);
-/** Append a row of coerced values. All or nothing. */
+/** Append a row of coerced values. All or nothing. @return FLUSS_KIND_ARGUMENT naming the field: a
+ * value of another kind, a null in a NOT NULL field, a timestamp that its precision can't hold */
 FLUSS_CHECKED fluss_code_t fl_arrow_builder_append(fl_arrow_builder *builder,
                                                    const fluss_datum_t *values, fluss_error_t *err);
 /** Rows so far, and about how many bytes their buffers hold. */
@@ -65,7 +66,8 @@ FLUSS_CHECKED fluss_code_t fl_arrow_builder_finish(fl_arrow_builder *builder,
 /**
  * Read a batch's Arrow payload as a struct array. Uncompressed buffers point into the frame, which
  * the array keeps alive, when they are aligned to 8 (64 is not needed); other buffers are copied or
- * decompressed. Everything is checked: offsets, lengths, UTF-8 of strings.
+ * decompressed, at most 512 MiB of them. Everything is checked: offsets, lengths, UTF-8 of strings.
+ * A column moved out of the array keeps the memory of all columns.
  *
  * @param frame  holds payload; shared by the array; NULL: copy
  * @param schema the (projected) schema that the batch was written with
@@ -88,7 +90,8 @@ FLUSS_CHECKED fluss_code_t fl_arrow_rows_get(const fl_arrow_rows *rows, int64_t 
 /**
  * Bring a user's struct array into the table's columns: matched by name in any order; converted
  * where lossless (string and binary layouts, dictionaries, integer widths and time units that lose
- * nothing, float to double); shared where nothing is to be done.
+ * nothing, float to double, naive times as UTC); shared where nothing is to be done. The result has
+ * no missing buffers, ascending offsets and UTF-8 text, whoever made the array.
  *
  * @param array moved from on success
  * @return FLUSS_KIND_ARGUMENT: a missing or surplus column, a type that can't be converted (column
@@ -101,8 +104,8 @@ FLUSS_CHECKED fluss_code_t fl_arrow_convert(const struct ArrowSchema *from,
 FLUSS_CHECKED fluss_code_t fl_arrow_take(const fl_schema *schema, const struct ArrowArray *array,
                                          const int64_t *indexes, size_t count,
                                          struct ArrowArray *out, fluss_error_t *err);
-/** Rows [from, from + count) without copying; the result shares `array`, which it takes (release
- * when both are done). */
+/** Rows [from, from + count) without copying. takes `array`: the result keeps it, and releasing the
+ * result releases it. */
 FLUSS_CHECKED fluss_code_t fl_arrow_slice(struct ArrowArray *array, int64_t from, int64_t count,
                                           struct ArrowArray *out, fluss_error_t *err);
 /** Columns of `from` (written under an older or wider schema) arranged as `to`, matched by column

@@ -115,7 +115,7 @@ def same(ours, theirs):
     for name in theirs.schema.names:
         left, right = ours.column(name), theirs.column(name)
         if pa.types.is_nested(right.type):
-            assert left.to_pylist() == right.to_pylist(), name
+            assert left.cast(right.type).equals(right), name
         else:
             assert left.type == right.type, name
             assert left.equals(right), name
