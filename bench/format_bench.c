@@ -129,8 +129,9 @@ static void measure(const char *name, void (*run)(bench *b), bench *b, size_t by
         const double took = now_ns() - start;
         best = took < best ? took : best;
     }
-    printf("%-24s %9.2f ns/row %9.1f M rows/s %9.0f MB/s\n", name, best / ROW_COUNT,
-           ROW_COUNT / best * 1e3, (double)bytes / best * 1e3);
+    const double rows = ROW_COUNT;
+    printf("%-24s %9.2f ns/row %9.1f M rows/s %9.0f MB/s\n", name, best / rows, rows / best * 1e3,
+           (double)bytes / best * 1e3);
 }
 
 static void measure_codec(bench *b, const char *codec, fl_arrow_write_opts opts, size_t raw_size)
