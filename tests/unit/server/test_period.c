@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Goal: periods have the names of the official server, zones their offsets, and no zone file does
+ * harm. Method: known moments; a zone file made here, cut at each byte. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "server/period.h"
+#include "server/zone.h"
+
+static const int64_t moment_ms = INT64_C(1795958155312); /* 2026-11-29T13:15:55.312Z */
+
+static void periods_are_named_by_their_unit(void **state)
+{
+    (void)state;
+    static const struct {
+        fl_time_unit unit;
+        const char *format, *now, *next;
+    } cases[] = {{FL_TIME_UNIT_YEAR, NULL, "2026", "2027"},
+                 {FL_TIME_UNIT_QUARTER, NULL, "20264", "20271"},
+                 {FL_TIME_UNIT_MONTH, NULL, "202611", "202612"},
+                 {FL_TIME_UNIT_DAY, NULL, "20261129", "20261130"},
+                 {FL_TIME_UNIT_HOUR, NULL, "2026112913", "2026112914"},
+                 {FL_TIME_UNIT_DAY, "yyyy-MM-dd", "2026-11-29", "2026-11-30"},
+                 {FL_TIME_UNIT_HOUR, "'h'yyyy_MMdd-HH", "h2026_1129-13", "h2026_1129-14"}};
+    char name[FL_PERIOD_NAME_SIZE];
+    for (size_t i = 0; i < FL_COUNT_OF(cases); i++) {
+        const int64_t period = fl_period_of(cases[i].unit, moment_ms);
+        fl_period_name(cases[i].unit, cases[i].format, period, name);
+        assert_string_equal(name, cases[i].now);
+        assert_true(fl_period_matches(cases[i].unit, cases[i].format, fl_slice_str(name)));
+        fl_period_name(cases[i].unit, cases[i].format, period + 1, name);
+        assert_string_equal(name, cases[i].next);
+    }
+}
+
+static void other_forms_do_not_match(void **state)
+{
+    (void)state;
+    static const char *const days[] = {"", "2026112", "202611299", "2026112a", "2026-1-2"};
+    for (size_t i = 0; i < FL_COUNT_OF(days); i++) {
+        assert_false(fl_period_matches(FL_TIME_UNIT_DAY, NULL, fl_slice_str(days[i])));
+    }
+    assert_false(fl_period_matches(FL_TIME_UNIT_DAY, "yyyy-MM-dd", fl_slice_str("2026_11_29")));
+}
+
+static void fixed_zones_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int64_t minutes;
+    } cases[] = {{"UTC", 0},      {"Z", 0},         {"GMT+8", 480},  {"+05:30", 330},
+                 {"-0330", -210}, {"UTC-11", -660}, {"+18:00", 1080}};
+    for (size_t i = 0; i < FL_COUNT_OF(cases); i++) {
+        fl_zone zone;
+        fluss_error_t err;
+        assert_int_equal(fl_zone_load(cases[i].name, &zone, &err), 0);
+        assert_int_equal(fl_zone_local_ms(&zone, moment_ms), moment_ms + cases[i].minutes * 60000);
+        fl_zone_deinit(&zone);
+    }
+}
+
+static void wrong_zones_are_refused(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"+19:00",        "+1:2:3", "../../etc/passwd",
+                                        "No/Such_Zone",  "",       "/etc/localtime",
+                                        "Europe/Ber lin"};
+    for (size_t i = 0; i < FL_COUNT_OF(names); i++) {
+        fl_zone zone;
+        fluss_error_t err;
+        assert_int_equal(fl_zone_load(names[i], &zone, &err), FLUSS_E_INVALID_CONFIG);
+    }
+}
+
+enum { FILE_SIZE = 44 + 44 + 2 * 9 + 2 * 6 + 8 };
+
+/* Two transitions: +1 h from 1000 s, +2 h from 2000 s; +1 h before. */
+static void make_file(uint8_t file[FILE_SIZE])
+{
+    memset(file, 0, FILE_SIZE);
+    memcpy(file, "TZif2", 5);
+    uint8_t *second = file + 44;
+    memcpy(second, "TZif2", 5);
+    fl_store_be32(second + 32, 2); /* transitions */
+    fl_store_be32(second + 36, 2); /* types */
+    fl_store_be32(second + 40, 8); /* characters */
+    uint8_t *at = second + 44;
+    fl_store_be64(at, 1000);
+    fl_store_be64(at + 8, 2000);
+    at[16] = 0;
+    at[17] = 1;
+    fl_store_be32(at + 18, 3600);
+    fl_store_be32(at + 24, 7200);
+}
+
+static void a_zone_file_is_read(void **state)
+{
+    (void)state;
+    uint8_t file[FILE_SIZE];
+    fl_zone zone;
+    fluss_error_t err;
+    make_file(file);
+    assert_int_equal(fl_zone_parse(fl_slice_of(file, FILE_SIZE), &zone, &err), 0);
+    assert_int_equal(fl_zone_local_ms(&zone, 0), 3600000);
+    assert_int_equal(fl_zone_local_ms(&zone, 1999999), 1999999 + 3600000);
+    assert_int_equal(fl_zone_local_ms(&zone, 2000000), 2000000 + 7200000);
+    fl_zone_deinit(&zone);
+}
+
+static void a_broken_zone_file_is_an_error(void **state)
+{
+    (void)state;
+    uint8_t file[FILE_SIZE];
+    for (size_t size = 0; size < FILE_SIZE; size++) {
+        fl_zone zone;
+        fluss_error_t err;
+        make_file(file);
+        assert_int_not_equal(fl_zone_parse(fl_slice_of(file, size), &zone, &err), 0);
+        file[size] ^= 0x80;
+        if (fl_zone_parse(fl_slice_of(file, FILE_SIZE), &zone, &err) == 0) {
+            fl_zone_deinit(&zone);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(periods_are_named_by_their_unit),
+        cmocka_unit_test(other_forms_do_not_match),
+        cmocka_unit_test(fixed_zones_are_read),
+        cmocka_unit_test(wrong_zones_are_refused),
+        cmocka_unit_test(a_zone_file_is_read),
+        cmocka_unit_test(a_broken_zone_file_is_an_error),
+    };
+    return cmocka_run_group_tests_name("server_period", tests, NULL, NULL);
+}
