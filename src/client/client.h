@@ -31,7 +31,7 @@ struct fl_client {
     fl_metadata *metadata;
     fl_sender *sender;
     fl_lookups *lookups;
-    fluss_scanner_t *scanners; /* open ones; loop */
+    struct fl_scanner *scanners; /* open ones; loop */
     fl_embedded *embedded;
     fl_metrics metrics;
     char bootstrap[FL_ADDRESS_SIZE_MAX * 8]; /* resolved: no "embedded:" */

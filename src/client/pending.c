@@ -224,78 +224,6 @@ void fluss_lookup_free(fluss_lookup_t *lookup)
 {
     (void)lookup;
 }
-fluss_pred_t *fluss_pred(const char *column, fluss_cmp_t op, const fluss_datum_t *literals,
-                         size_t n)
-{
-    (void)column;
-    (void)op;
-    (void)literals;
-    (void)n;
-    return NULL;
-}
-fluss_pred_t *fluss_pred_combine(bool all, fluss_pred_t *const *children, size_t n)
-{
-    (void)all;
-    (void)children;
-    (void)n;
-    return NULL;
-}
-void fluss_pred_free(fluss_pred_t *pred)
-{
-    (void)pred;
-}
-fluss_code_t fluss_scanner_open(fluss_table_t *const *tables, size_t n_tables,
-                                const fluss_scan_opts_t *opts, fluss_scanner_t **out,
-                                fluss_error_t *err)
-{
-    (void)tables;
-    (void)n_tables;
-    (void)opts;
-    (void)out;
-    (void)err;
-    return fl_error(err, FLUSS_E_CLIENT, FLUSS_KIND_UNSUPPORTED, "fluss_scanner_open");
-}
-fluss_future_t *fluss_subscribe(fluss_scanner_t *scanner, const fluss_position_t *pos, size_t n)
-{
-    (void)scanner;
-    (void)pos;
-    (void)n;
-    fluss_error_t e;
-    (void)fl_error(&e, FLUSS_E_CLIENT, FLUSS_KIND_UNSUPPORTED, "fluss_subscribe");
-    return fl_future_failed(&e);
-}
-fluss_future_t *fluss_subscribe_all(fluss_scanner_t *scanner, int64_t offset)
-{
-    (void)scanner;
-    (void)offset;
-    fluss_error_t e;
-    (void)fl_error(&e, FLUSS_E_CLIENT, FLUSS_KIND_UNSUPPORTED, "fluss_subscribe_all");
-    return fl_future_failed(&e);
-}
-fluss_code_t fluss_unsubscribe(fluss_scanner_t *scanner, const fluss_bucket_t *buckets, size_t n,
-                               fluss_error_t *err)
-{
-    (void)scanner;
-    (void)buckets;
-    (void)n;
-    (void)err;
-    return fl_error(err, FLUSS_E_CLIENT, FLUSS_KIND_UNSUPPORTED, "fluss_unsubscribe");
-}
-size_t fluss_positions(const fluss_scanner_t *scanner, fluss_position_t *out, size_t cap)
-{
-    (void)scanner;
-    (void)out;
-    (void)cap;
-    return 0;
-}
-fluss_future_t *fluss_poll(fluss_scanner_t *scanner, int64_t timeout_ms)
-{
-    (void)scanner;
-    (void)timeout_ms;
-    fluss_error_t e;
-    (void)fl_error(&e, FLUSS_E_CLIENT, FLUSS_KIND_UNSUPPORTED, "fluss_poll");
-    return fl_future_failed(&e);
-}
 fluss_code_t fluss_read(fluss_scanner_t *scanner, const fluss_position_t *stop, size_t n,
                         struct ArrowArrayStream *out, fluss_error_t *err)
 {
@@ -305,88 +233,6 @@ fluss_code_t fluss_read(fluss_scanner_t *scanner, const fluss_position_t *stop, 
     (void)out;
     (void)err;
     return fl_error(err, FLUSS_E_CLIENT, FLUSS_KIND_UNSUPPORTED, "fluss_read");
-}
-fluss_future_t *fluss_scan_bucket(fluss_table_t *table, fluss_bucket_t bucket,
-                                  const fluss_scan_opts_t *opts)
-{
-    (void)table;
-    (void)bucket;
-    (void)opts;
-    fluss_error_t e;
-    (void)fl_error(&e, FLUSS_E_CLIENT, FLUSS_KIND_UNSUPPORTED, "fluss_scan_bucket");
-    return fl_future_failed(&e);
-}
-void fluss_scanner_wakeup(fluss_scanner_t *scanner)
-{
-    (void)scanner;
-}
-void fluss_scanner_free(fluss_scanner_t *scanner)
-{
-    (void)scanner;
-}
-size_t fluss_records_count(const fluss_records_t *records)
-{
-    (void)records;
-    return 0;
-}
-void fluss_records_get(const fluss_records_t *records, size_t i, fluss_record_t *out)
-{
-    (void)records;
-    (void)i;
-    (void)out;
-}
-size_t fluss_row_width(const fluss_row_t *row)
-{
-    (void)row;
-    return 0;
-}
-ptrdiff_t fluss_row_index(const fluss_row_t *row, const char *column)
-{
-    (void)row;
-    (void)column;
-    return 0;
-}
-fluss_code_t fluss_row_get(const fluss_row_t *row, size_t column, fluss_datum_t *out)
-{
-    (void)row;
-    (void)column;
-    (void)out;
-    return fl_error(NULL, FLUSS_E_CLIENT, FLUSS_KIND_UNSUPPORTED, "fluss_row_get");
-}
-fluss_code_t fluss_records_to_arrow(const fluss_records_t *records, struct ArrowSchema *schema,
-                                    struct ArrowArray *array, fluss_error_t *err)
-{
-    (void)records;
-    (void)schema;
-    (void)array;
-    (void)err;
-    return fl_error(err, FLUSS_E_CLIENT, FLUSS_KIND_UNSUPPORTED, "fluss_records_to_arrow");
-}
-void fluss_records_free(fluss_records_t *records)
-{
-    (void)records;
-}
-size_t fluss_batches_count(const fluss_batches_t *batches)
-{
-    (void)batches;
-    return 0;
-}
-fluss_code_t fluss_batches_take(fluss_batches_t *batches, size_t i, struct ArrowSchema *schema,
-                                struct ArrowArray *array, fluss_position_t *first,
-                                int64_t *last_offset, fluss_error_t *err)
-{
-    (void)batches;
-    (void)i;
-    (void)schema;
-    (void)array;
-    (void)first;
-    (void)last_offset;
-    (void)err;
-    return fl_error(err, FLUSS_E_CLIENT, FLUSS_KIND_UNSUPPORTED, "fluss_batches_take");
-}
-void fluss_batches_free(fluss_batches_t *batches)
-{
-    (void)batches;
 }
 fl_lookups *fl_lookups_new(fl_client *c)
 {
@@ -401,13 +247,4 @@ void fl_lookups_close(fl_lookups *s, const fluss_error_t *w)
 {
     (void)s;
     (void)w;
-}
-void fl_scanners_close(fl_client *c, const fluss_error_t *w)
-{
-    (void)c;
-    (void)w;
-}
-void fl_value_taken(fl_value *v)
-{
-    (void)v;
 }

@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fetching: long polls, each for a set of buckets of one server. A bucket is in one fetch at most;
+ * as soon as its part is decoded it may be fetched again, as long as there is room ahead of the
+ * user. So a bucket without data holds no other one up.
+ *
+ * An answer is decoded where it arrives when it is small, else on a pool thread. Parts of it that
+ * belong to a bucket that was moved or dropped meanwhile are thrown away (generation). */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "client/metadata.h"
+#include "client/random.h"
+#include "client/scan_private.h"
+
+enum {
+    DECODE_HERE_BYTES_MAX = 64 * 1024,
+    ACTIVE_MS = 2000, /* fetch ahead so long after the last poll */
+    RETRY_MS_MIN = 10,
+    RETRY_MS_MAX = 1000
+};
+
+/* One bucket's part of a fetch. */
+typedef struct fetch_part {
+    fluss_bucket_t id;
+    const fl_scan_plan *plan;
+    uint64_t generation;
+    int64_t offset; /* asked for; then: the next one */
+    bool is_answered;
+    fluss_error_t err; /* code 0: none */
+    fl_slice records;  /* views the frame */
+    int64_t filtered_end;
+    fl_piece *pieces, **pieces_last;
+    size_t bytes;
+} fetch_part;
+
+typedef struct fl_fetch {
+    fl_work work;
+    fl_scanner *scanner; /* shares */
+    fl_client *client;   /* shares */
+    char address[FL_ADDRESS_SIZE_MAX];
+    fl_frame *frame; /* shares */
+    fetch_part *parts;
+    size_t part_count;
+    size_t bytes;
+} fl_fetch;
+
+static void free_fetch(fl_fetch *fetch)
+{
+    for (size_t i = 0; i < fetch->part_count; i++) {
+        fl_pieces_free(fetch->parts[i].pieces);
+    }
+    fl_frame_unref(fetch->frame);
+    fl_free(fetch->parts);
+    fl_client *client = fetch->client;
+    fl_scanner_unref(fetch->scanner);
+    fl_free(fetch);
+    fl_client_unref(client);
+}
+
+/* ---- the end of a fetch ---- */
+
+static bool is_passing(const fluss_error_t *err)
+{
+    return err->retriable || err->kind == FLUSS_KIND_NETWORK || err->kind == FLUSS_KIND_TIMEOUT ||
+           err->code == FLUSS_E_FENCED_LEADER_EPOCH || err->code == FLUSS_E_INVALID_COORDINATOR ||
+           err->code == FLUSS_E_UNKNOWN_SERVER_ERROR;
+}
+
+/* Lock: held. */
+static void part_failed(fl_fetch *fetch, fl_scan_bucket *bucket, const fluss_error_t *err)
+{
+    fl_metric_add(&fetch->client->metrics.fetch_failures, 1);
+    if (err->kind != FLUSS_KIND_CORRUPT && is_passing(err)) {
+        if (err->code != FLUSS_E_UNKNOWN_SERVER_ERROR) {
+            fl_metadata_forget_leader(fetch->client->metadata, &bucket->id);
+        }
+        const int shift = bucket->failed_count < 7 ? bucket->failed_count : 7;
+        int64_t delay = (int64_t)RETRY_MS_MIN << shift;
+        delay = delay < RETRY_MS_MAX ? delay : RETRY_MS_MAX;
+        bucket->failed_count++;
+        bucket->not_before_ms =
+            fl_clock_ms() + delay / 2 + (int64_t)(fl_random() % (uint64_t)(delay / 2 + 1));
+        fl_log(FL_LOG_DEBUG, "scanner", "bucket %d: %.800s", bucket->id.bucket, err->message);
+        return;
+    }
+    fl_free(bucket->failure);
+    bucket->failure = fl_alloc(sizeof(*err));
+    if (bucket->failure != NULL) {
+        *bucket->failure = *err;
+        if (err->code == FLUSS_E_LOG_OFFSET_OUT_OF_RANGE) {
+            fl_error_prefix(bucket->failure,
+                            "table %s.%s, bucket %d, offset %lld: ", bucket->plan->table->database,
+                            bucket->plan->table->name, bucket->id.bucket,
+                            (long long)bucket->fetch_offset);
+        }
+    }
+}
+
+/* Lock: held. */
+static void part_arrived(fl_fetch *fetch, fetch_part *part, fl_scan_bucket *bucket)
+{
+    fl_scanner *scanner = fetch->scanner;
+    const bool is_stuck =
+        part->records.size > 0 && part->pieces == NULL && part->offset == bucket->fetch_offset;
+    if (is_stuck && bucket->fetch_bytes_max < INT32_MAX / 2) {
+        bucket->fetch_bytes_max *= 2; /* not even one batch fitted */
+    }
+    if (part->pieces != NULL) {
+        *bucket->last = part->pieces;
+        bucket->last = part->pieces_last;
+        part->pieces = NULL;
+        bucket->buffered_bytes += part->bytes;
+        scanner->buffered_bytes += part->bytes;
+    }
+    if (part->offset > bucket->fetch_offset) {
+        bucket->fetch_offset = part->offset;
+    }
+    bucket->failed_count = 0;
+}
+
+static void finish(fl_fetch *fetch)
+{
+    fl_scanner *scanner = fetch->scanner;
+    (void)pthread_mutex_lock(&scanner->lock);
+    for (size_t i = 0; i < fetch->part_count; i++) {
+        fetch_part *part = &fetch->parts[i];
+        fl_scan_bucket *bucket = fl_scanner_find(scanner, &part->id);
+        if (bucket == NULL || bucket->generation != part->generation) {
+            continue;
+        }
+        bucket->is_fetching = false;
+        if (part->err.code != 0) {
+            part_failed(fetch, bucket, &part->err);
+        }
+        part_arrived(fetch, part, bucket);
+    }
+    (void)pthread_mutex_unlock(&scanner->lock);
+    fl_scanner_serve(scanner);
+    fl_scanner_pump(scanner);
+    free_fetch(fetch);
+}
+
+/* ---- decoding ---- */
+
+static fluss_code_t add_piece(fetch_part *part, fl_chunk *chunk, int64_t next_offset,
+                              fluss_error_t *err)
+{
+    fl_piece *piece = fl_calloc(1, sizeof(*piece));
+    if (piece == NULL) {
+        fl_chunk_unref(chunk);
+        return fl_error_nomem(err);
+    }
+    piece->chunk = chunk;
+    piece->count = chunk != NULL ? chunk->row_count : 0;
+    piece->bytes = chunk != NULL ? chunk->bytes : 0;
+    piece->next_offset = next_offset;
+    piece->bucket = part->id;
+    piece->generation = part->generation;
+    part->bytes += piece->bytes;
+    *part->pieces_last = piece;
+    part->pieces_last = &piece->next;
+    return 0;
+}
+
+static fluss_code_t decode_part(fetch_part *part, fl_frame *frame, fluss_error_t *err)
+{
+    const bool is_arrow = part->plan->table->settings.log_format == FL_LOG_FORMAT_ARROW;
+    size_t position = 0;
+    while (position < part->records.size) {
+        const fl_slice rest = fl_slice_sub(part->records, position, part->records.size - position);
+        size_t size;
+        FL_TRY(fl_log_batch_size(rest, &size, err));
+        if (size == 0 || size > rest.size) {
+            break; /* cut off by the size limit */
+        }
+        fl_log_batch batch;
+        FL_TRY(fl_log_batch_open(fl_slice_sub(rest, 0, size), is_arrow, &batch, err));
+        const int64_t next = fl_log_batch_next_offset(&batch);
+        if (next > part->offset) {
+            fl_chunk *chunk;
+            FL_TRY(fl_scan_decode(part->plan, &part->id, &batch, frame, part->offset, &chunk, err));
+            FL_TRY(add_piece(part, chunk, next, err));
+            part->offset = next;
+        }
+        position += size;
+    }
+    if (part->filtered_end > part->offset) {
+        FL_TRY(add_piece(part, NULL, part->filtered_end, err));
+        part->offset = part->filtered_end;
+    }
+    return 0;
+}
+
+static void decode(fl_work *work)
+{
+    fl_fetch *fetch = FL_CONTAINER_OF(work, fl_fetch, work);
+    for (size_t i = 0; i < fetch->part_count; i++) {
+        fetch_part *part = &fetch->parts[i];
+        fluss_error_t err;
+        if (part->err.code == 0 && decode_part(part, fetch->frame, &err) != 0) {
+            part->err = err;
+        }
+    }
+}
+
+static void on_decoded(fl_work *work)
+{
+    finish(FL_CONTAINER_OF(work, fl_fetch, work));
+}
+
+/* The first schema id in the answer that is not known yet; -1: none. */
+static int32_t unknown_schema(const fl_fetch *fetch, fl_table **table)
+{
+    for (size_t i = 0; i < fetch->part_count; i++) {
+        const fetch_part *part = &fetch->parts[i];
+        const bool is_arrow = part->plan->table->settings.log_format == FL_LOG_FORMAT_ARROW;
+        size_t position = 0, size = 0;
+        fl_log_batch batch;
+        while (part->err.code == 0 && position < part->records.size) {
+            const fl_slice rest =
+                fl_slice_sub(part->records, position, part->records.size - position);
+            if (fl_log_batch_size(rest, &size, NULL) != 0 || size == 0 || size > rest.size ||
+                fl_log_batch_open(fl_slice_sub(rest, 0, size), is_arrow, &batch, NULL) != 0) {
+                break;
+            }
+            fl_schema *schema = fl_table_find_schema(part->plan->table, batch.schema_id);
+            if (schema == NULL) {
+                *table = part->plan->table;
+                return batch.schema_id;
+            }
+            fl_schema_unref(schema);
+            position += size;
+        }
+    }
+    return -1;
+}
+
+static void fail_parts(fl_fetch *fetch, const fluss_error_t *err)
+{
+    for (size_t i = 0; i < fetch->part_count; i++) {
+        if (fetch->parts[i].err.code == 0) {
+            fetch->parts[i].err = *err;
+            fetch->parts[i].records = (fl_slice){0};
+        }
+    }
+}
+
+static void start_decoding(fl_fetch *fetch);
+
+static void on_schema(void *context, const fluss_error_t *failure)
+{
+    fl_fetch *fetch = context;
+    if (failure != NULL) {
+        fail_parts(fetch, failure);
+        finish(fetch);
+        return;
+    }
+    start_decoding(fetch);
+}
+
+static void start_decoding(fl_fetch *fetch)
+{
+    fl_table *table = NULL;
+    const int32_t schema_id = unknown_schema(fetch, &table);
+    if (schema_id >= 0) {
+        fluss_error_t err;
+        if (fl_table_fetch_schema(table, schema_id, on_schema, fetch, &err) != 0) {
+            on_schema(fetch, &err);
+        }
+        return;
+    }
+    fetch->work = (fl_work){.work = decode, .done = on_decoded};
+    if (fetch->bytes <= DECODE_HERE_BYTES_MAX ||
+        fl_loop_work(fetch->client->loop, &fetch->work, NULL) != 0) {
+        decode(&fetch->work);
+        finish(fetch);
+    }
+}
+
+/* ---- the answer ---- */
+
+static fetch_part *find_part(fl_fetch *fetch, int64_t table_id,
+                             const fl_msg_pb_fetch_log_resp_for_bucket *answer)
+{
+    const fluss_bucket_t id = {
+        .table_id = table_id,
+        .partition_id = answer->has_partition_id ? answer->partition_id : FL_NO_PARTITION,
+        .bucket = answer->bucket_id,
+    };
+    for (size_t i = 0; i < fetch->part_count; i++) {
+        if (fl_bucket_equal(&fetch->parts[i].id, &id)) {
+            return &fetch->parts[i];
+        }
+    }
+    return NULL;
+}
+
+static void read_answer(fl_fetch *fetch, fetch_part *part,
+                        const fl_msg_pb_fetch_log_resp_for_bucket *answer)
+{
+    part->is_answered = true;
+    if (answer->has_error_code && answer->error_code != 0) {
+        (void)fl_error_server(&part->err, answer->error_code,
+                              (const char *)answer->error_message.data, answer->error_message.size);
+        char *line_end = strstr(part->err.message, "\n\tat ");
+        if (line_end != NULL) {
+            *line_end = '\0';
+        }
+        return;
+    }
+    if (answer->has_remote_log_fetch_info) {
+        (void)fl_error(&part->err, FLUSS_E_CLIENT, FLUSS_KIND_UNSUPPORTED,
+                       "offset %lld lies in the tiered log at %.*s, which this client can't read",
+                       (long long)part->offset,
+                       (int)answer->remote_log_fetch_info.remote_log_tablet_dir.size,
+                       (const char *)answer->remote_log_fetch_info.remote_log_tablet_dir.data);
+        return;
+    }
+    part->records = answer->records;
+    part->filtered_end = answer->has_filtered_end_offset ? answer->filtered_end_offset : -1;
+    fetch->bytes += answer->records.size;
+}
+
+static void on_fetched(void *context, const fl_reply *reply, const fluss_error_t *failure,
+                       bool was_sent)
+{
+    (void)was_sent;
+    fl_fetch *fetch = context;
+    if (failure != NULL) {
+        fail_parts(fetch, failure);
+        finish(fetch);
+        return;
+    }
+    const fl_msg_fetch_log_response *response = reply->message;
+    fetch->frame = fl_frame_ref(reply->frame);
+    for (size_t i = 0; i < response->tables_resp_count; i++) {
+        const fl_msg_pb_fetch_log_resp_for_table *table = &response->tables_resp[i];
+        for (size_t j = 0; j < table->buckets_resp_count; j++) {
+            fetch_part *part = find_part(fetch, table->table_id, &table->buckets_resp[j]);
+            if (part != NULL) {
+                read_answer(fetch, part, &table->buckets_resp[j]);
+            }
+        }
+    }
+    fl_metric_add(&fetch->client->metrics.bytes_read, (long long)fetch->bytes);
+    start_decoding(fetch);
+}
+
+/* ---- the request ---- */
+
+static fluss_code_t build_table(const fl_fetch *fetch, const fl_scan_plan *plan, fl_arena *arena,
+                                const size_t *sizes, fl_msg_pb_fetch_log_req_for_table *table,
+                                fluss_error_t *err)
+{
+    table->table_id = plan->table->table_id;
+    table->projection_pushdown_enabled = plan->wire_columns != NULL;
+    table->projected_fields = plan->wire_columns;
+    table->projected_fields_count = plan->wire_columns != NULL ? plan->column_count : 0;
+    table->buckets_req = fl_arena_array(arena, fetch->part_count, sizeof(*table->buckets_req));
+    if (table->buckets_req == NULL) {
+        return fl_error_nomem(err);
+    }
+    for (size_t i = 0; i < fetch->part_count; i++) {
+        const fetch_part *part = &fetch->parts[i];
+        if (part->plan == plan) {
+            table->buckets_req[table->buckets_req_count++] = (fl_msg_pb_fetch_log_req_for_bucket){
+                .has_partition_id = part->id.partition_id != FL_NO_PARTITION,
+                .partition_id = part->id.partition_id,
+                .bucket_id = part->id.bucket,
+                .fetch_offset = part->offset,
+                .max_fetch_bytes = (int32_t)sizes[i],
+            };
+        }
+    }
+    return 0;
+}
+
+static fluss_code_t send_fetch(fl_fetch *fetch, const size_t *sizes, fl_arena *arena,
+                               fluss_error_t *err)
+{
+    const fluss_config_t *config = fetch->client->config;
+    const fl_scanner *scanner = fetch->scanner;
+    fl_msg_fetch_log_request request = {
+        .follower_server_id = -1,
+        .max_bytes = (int32_t)config->fetch_size_max.number,
+        .tables_req = fl_arena_array(arena, scanner->plan_count, sizeof(*request.tables_req)),
+        .has_max_wait_ms = true,
+        .max_wait_ms = (int32_t)config->fetch_wait_ms.number,
+        .has_min_bytes = true,
+        .min_bytes = (int32_t)config->fetch_size_min.number,
+    };
+    if (request.tables_req == NULL) {
+        return fl_error_nomem(err);
+    }
+    for (size_t i = 0; i < scanner->plan_count; i++) {
+        fl_msg_pb_fetch_log_req_for_table *table = &request.tables_req[request.tables_req_count];
+        FL_TRY(build_table(fetch, &scanner->plans[i], arena, sizes, table, err));
+        request.tables_req_count += table->buckets_req_count > 0;
+    }
+    const fl_call_spec spec = {
+        .address = fetch->address,
+        .key = FL_API_FETCH_LOG,
+        .message = &request,
+        .timeout_ms = config->request_timeout_ms.number + config->fetch_wait_ms.number,
+        .done = on_fetched,
+        .context = fetch,
+    };
+    fl_metric_add(&fetch->client->metrics.fetches, 1);
+    return fl_rpc_call(fetch->client->rpc, &spec, err);
+}
+
+/* Lock: held. */
+static bool wants_fetch(const fl_scanner *scanner, const fl_scan_bucket *bucket, int64_t now)
+{
+    return !bucket->is_fetching && bucket->failure == NULL && bucket->not_before_ms <= now &&
+           bucket->fetch_offset < bucket->stop_offset &&
+           bucket->buffered_bytes < 2 * bucket->fetch_bytes_max &&
+           scanner->buffered_bytes < (size_t)scanner->client->config->fetch_size_max.number;
+}
+
+static void on_refreshed(void *context, const fluss_error_t *err)
+{
+    fl_poll *hold = context; /* keeps scanner and client */
+    fl_scanner *scanner = hold->scanner;
+    fl_client *client = hold->client;
+    scanner->is_refreshing = false;
+    if (err != NULL) {
+        const bool is_final = err->kind == FLUSS_KIND_SERVER && !err->retriable &&
+                              err->code != FLUSS_E_UNKNOWN_SERVER_ERROR;
+        (void)pthread_mutex_lock(&scanner->lock);
+        for (fl_scan_bucket *b = scanner->buckets; b != NULL; b = b->next) {
+            if (fl_metadata_leader(client->metadata, &b->id) != FL_NO_LEADER || b->is_fetching) {
+                continue;
+            }
+            b->failed_count++;
+            b->not_before_ms = fl_clock_ms() + RETRY_MS_MAX / 4;
+            if (is_final && b->failed_count > 20 && b->failure == NULL) {
+                b->failure = fl_alloc(sizeof(*err));
+                if (b->failure != NULL) {
+                    *b->failure = *err;
+                }
+            }
+        }
+        (void)pthread_mutex_unlock(&scanner->lock);
+        fl_scanner_serve(scanner);
+    }
+    fl_scanner_pump(scanner);
+    fl_scanner_unref(scanner);
+    fl_free(hold);
+    fl_client_unref(client);
+}
+
+static void refresh(fl_scanner *scanner, const fl_scan_bucket *bucket)
+{
+    if (scanner->is_refreshing) {
+        return;
+    }
+    const fl_metadata_want want = {
+        .database = bucket->plan->table->database,
+        .table = bucket->plan->table->name,
+        .partition_id = bucket->id.partition_id,
+    };
+    fl_poll *hold = fl_calloc(1, sizeof(*hold));
+    if (hold == NULL) {
+        return;
+    }
+    hold->scanner = fl_scanner_ref(scanner);
+    hold->client = fl_client_ref(scanner->client);
+    scanner->is_refreshing = true;
+    if (fl_metadata_refresh(scanner->client->metadata, want, on_refreshed, hold, NULL) != 0) {
+        scanner->is_refreshing = false;
+        fl_client *client = hold->client;
+        fl_scanner_unref(scanner);
+        fl_free(hold);
+        fl_client_unref(client);
+    }
+}
+
+/* Lock: held. A fetch of all buckets that want one and are led by `address`. */
+static fl_fetch *build_fetch(fl_scanner *scanner, const char *address, int64_t now, fl_arena *arena,
+                             size_t **sizes)
+{
+    size_t count = 0;
+    for (const fl_scan_bucket *b = scanner->buckets; b != NULL; b = b->next) {
+        count++;
+    }
+    fl_fetch *fetch = fl_calloc(1, sizeof(*fetch));
+    fetch_part *parts = fl_calloc(count, sizeof(*parts));
+    *sizes = fl_arena_array(arena, count, sizeof(**sizes));
+    if (fetch == NULL || parts == NULL || *sizes == NULL) {
+        fl_free(fetch);
+        fl_free(parts);
+        return NULL;
+    }
+    memcpy(fetch->address, address, strlen(address) + 1);
+    fetch->parts = parts;
+    for (fl_scan_bucket *b = scanner->buckets; b != NULL; b = b->next) {
+        const fl_metadata *metadata = scanner->client->metadata;
+        const char *leader = fl_metadata_server(metadata, fl_metadata_leader(metadata, &b->id));
+        if (leader == NULL || strcmp(leader, address) != 0 || !wants_fetch(scanner, b, now)) {
+            continue;
+        }
+        b->is_fetching = true;
+        (*sizes)[fetch->part_count] = b->fetch_bytes_max;
+        fetch_part *part = &parts[fetch->part_count++];
+        *part = (fetch_part){
+            .id = b->id,
+            .plan = b->plan,
+            .generation = b->generation,
+            .offset = b->fetch_offset,
+            .filtered_end = -1,
+        };
+        part->pieces_last = &part->pieces;
+    }
+    fetch->scanner = fl_scanner_ref(scanner);
+    fetch->client = fl_client_ref(scanner->client);
+    return fetch;
+}
+
+/* Lock: held. The next bucket to fetch, or the time when there is one. */
+static const char *next_address(fl_scanner *scanner, int64_t now, int64_t *wake_ms)
+{
+    const fl_metadata *metadata = scanner->client->metadata;
+    for (const fl_scan_bucket *b = scanner->buckets; b != NULL; b = b->next) {
+        if (!b->is_fetching && b->not_before_ms > now && b->not_before_ms < *wake_ms) {
+            *wake_ms = b->not_before_ms;
+        }
+        if (!wants_fetch(scanner, b, now)) {
+            continue;
+        }
+        const char *address = fl_metadata_server(metadata, fl_metadata_leader(metadata, &b->id));
+        if (address != NULL) {
+            return address;
+        }
+        refresh(scanner, b);
+    }
+    return NULL;
+}
+
+void fl_scanner_pump(fl_scanner *scanner)
+{
+    const int64_t now = fl_clock_ms();
+    int64_t wake_ms = INT64_MAX;
+    while (true) {
+        fl_arena arena;
+        fl_arena_init(&arena);
+        size_t *sizes = NULL;
+        fl_fetch *fetch = NULL;
+        (void)pthread_mutex_lock(&scanner->lock);
+        const bool is_active =
+            !scanner->is_closed && (scanner->poll != NULL || now - scanner->polled_ms < ACTIVE_MS);
+        const char *address = is_active ? next_address(scanner, now, &wake_ms) : NULL;
+        if (address != NULL) {
+            fetch = build_fetch(scanner, address, now, &arena, &sizes);
+        }
+        (void)pthread_mutex_unlock(&scanner->lock);
+        fluss_error_t err;
+        if (fetch != NULL && send_fetch(fetch, sizes, &arena, &err) != 0) {
+            fail_parts(fetch, &err);
+            fetch->frame = NULL;
+            finish(fetch);
+            fetch = NULL;
+        }
+        fl_arena_deinit(&arena);
+        if (fetch == NULL) {
+            break;
+        }
+    }
+    if (wake_ms != INT64_MAX) {
+        fl_scanner_wake_at(scanner, wake_ms);
+    }
+}

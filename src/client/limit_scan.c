@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fluss_scan_bucket: LIMIT_SCAN of one bucket. A log table answers with its newest batches, of
+ * which the last `limit` rows count; a primary-key table with rows in key order. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "client/metadata.h"
+#include "client/op.h"
+#include "client/scan_private.h"
+#include "client/value_rows.h"
+
+typedef struct limit_scan {
+    fl_scan_plan plan;
+    fluss_bucket_t bucket;
+    int32_t limit;
+    fl_frame *frame;  /* of the answer; shares */
+    fl_slice records; /* views the frame */
+    fl_piece *pieces, **last;
+} limit_scan;
+
+static void ask(fl_op *op);
+
+static void end(fl_op *op, const fluss_error_t *err)
+{
+    limit_scan *s = op->state;
+    fluss_batches_t *batches = NULL;
+    fluss_error_t failure;
+    if (err == NULL && fl_batches_new(s->pieces, NULL, NULL, &batches, &failure) != 0) {
+        err = &failure;
+    }
+    if (batches == NULL) {
+        fl_pieces_free(s->pieces);
+    }
+    fl_scan_plan_deinit(&s->plan);
+    fl_frame_unref(s->frame);
+    if (err != NULL) {
+        const fluss_error_t copy = *err;
+        fl_op_fail(op, &copy);
+    } else {
+        fl_op_complete(op, (fl_value){.kind = FL_VALUE_BATCHES, .v.object = batches});
+    }
+}
+
+static fluss_code_t add_piece(limit_scan *s, fl_chunk *chunk, fluss_error_t *err)
+{
+    fl_piece *piece = fl_calloc(1, sizeof(*piece));
+    if (piece == NULL) {
+        fl_chunk_unref(chunk);
+        return fl_error_nomem(err);
+    }
+    piece->chunk = chunk;
+    piece->count = chunk->row_count;
+    *s->last = piece;
+    s->last = &piece->next;
+    return 0;
+}
+
+/* ---- a log table ---- */
+
+/* How many rows there are more than wanted. */
+static fluss_code_t count_surplus(const limit_scan *s, bool is_arrow, int64_t *surplus,
+                                  fluss_error_t *err)
+{
+    int64_t rows = 0;
+    fl_slice rest = s->records;
+    while (rest.size > 0) {
+        size_t size;
+        fl_log_batch batch;
+        FL_TRY(fl_log_batch_size(rest, &size, err));
+        if (size == 0 || size > rest.size) {
+            break;
+        }
+        FL_TRY(fl_log_batch_open(fl_slice_sub(rest, 0, size), is_arrow, &batch, err));
+        rows += batch.record_count;
+        rest = fl_slice_sub(rest, size, rest.size - size);
+    }
+    *surplus = rows > s->limit ? rows - s->limit : 0;
+    return 0;
+}
+
+static fluss_code_t decode_log(limit_scan *s, fluss_error_t *err)
+{
+    const bool is_arrow = s->plan.table->settings.log_format == FL_LOG_FORMAT_ARROW;
+    int64_t surplus;
+    FL_TRY(count_surplus(s, is_arrow, &surplus, err));
+    fl_slice rest = s->records;
+    while (rest.size > 0) {
+        size_t size;
+        fl_log_batch batch;
+        FL_TRY(fl_log_batch_size(rest, &size, err));
+        if (size == 0 || size > rest.size) {
+            break;
+        }
+        FL_TRY(fl_log_batch_open(fl_slice_sub(rest, 0, size), is_arrow, &batch, err));
+        const int64_t skipped = surplus < batch.record_count ? surplus : batch.record_count;
+        fl_chunk *chunk = NULL;
+        FL_TRY(fl_scan_decode(&s->plan, &s->bucket, &batch, s->frame, batch.base_offset + skipped,
+                              &chunk, err));
+        surplus -= skipped;
+        if (chunk != NULL) {
+            FL_TRY(add_piece(s, chunk, err));
+        }
+        rest = fl_slice_sub(rest, size, rest.size - size);
+    }
+    return 0;
+}
+
+/* The first schema that the answer needs and that is not known; -1: none. */
+static int32_t unknown_schema(const limit_scan *s)
+{
+    if (fl_table_is_keyed(s->plan.table)) {
+        return fl_values_unknown_schema(s->plan.table, s->records);
+    }
+    const bool is_arrow = s->plan.table->settings.log_format == FL_LOG_FORMAT_ARROW;
+    fl_slice rest = s->records;
+    while (rest.size > 0) {
+        size_t size;
+        fl_log_batch batch;
+        if (fl_log_batch_size(rest, &size, NULL) != 0 || size == 0 || size > rest.size ||
+            fl_log_batch_open(fl_slice_sub(rest, 0, size), is_arrow, &batch, NULL) != 0) {
+            break;
+        }
+        fl_schema *schema = fl_table_find_schema(s->plan.table, batch.schema_id);
+        if (schema == NULL) {
+            return batch.schema_id;
+        }
+        fl_schema_unref(schema);
+        rest = fl_slice_sub(rest, size, rest.size - size);
+    }
+    return -1;
+}
+
+static void decode(fl_op *op);
+
+static void on_schema(void *context, const fluss_error_t *failure)
+{
+    fl_op *op = context;
+    if (failure != NULL) {
+        end(op, failure);
+        return;
+    }
+    decode(op);
+}
+
+static void decode(fl_op *op)
+{
+    limit_scan *s = op->state;
+    fluss_error_t err;
+    const int32_t schema_id = unknown_schema(s);
+    if (schema_id >= 0) {
+        if (fl_table_fetch_schema(s->plan.table, schema_id, on_schema, op, &err) != 0) {
+            end(op, &err);
+        }
+        return;
+    }
+    fluss_code_t rc;
+    if (fl_table_is_keyed(s->plan.table)) {
+        fl_chunk *chunk = NULL;
+        rc = fl_values_decode(&s->plan, &s->bucket, s->records, &chunk, &err);
+        if (rc == 0 && chunk != NULL) {
+            rc = add_piece(s, chunk, &err);
+        }
+    } else {
+        rc = decode_log(s, &err);
+    }
+    end(op, rc == 0 ? NULL : &err);
+}
+
+/* ---- the request ---- */
+
+static void ask_again(fl_op *op, const fluss_error_t *err)
+{
+    const limit_scan *s = op->state;
+    if (fl_code_is_stale_metadata(err->code) || err->kind != FLUSS_KIND_SERVER) {
+        fl_metadata_forget_leader(op->client->metadata, &s->bucket);
+    }
+    if (fl_op_may_retry(op, err)) {
+        fl_op_retry(op, ask);
+    } else {
+        end(op, err);
+    }
+}
+
+static void on_answer(void *context, const fl_reply *reply, const fluss_error_t *failure,
+                      bool was_sent)
+{
+    (void)was_sent;
+    fl_op *op = context;
+    limit_scan *s = op->state;
+    if (failure != NULL) {
+        ask_again(op, failure);
+        return;
+    }
+    const fl_msg_limit_scan_response *response = reply->message;
+    if (response->has_error_code && response->error_code != 0) {
+        fluss_error_t err;
+        (void)fl_error_server(&err, response->error_code,
+                              (const char *)response->error_message.data,
+                              response->error_message.size);
+        ask_again(op, &err);
+        return;
+    }
+    s->frame = fl_frame_ref(reply->frame);
+    s->records = response->records;
+    decode(op);
+}
+
+static void on_metadata(void *context, const fluss_error_t *failure)
+{
+    fl_op *op = context;
+    if (failure != NULL) {
+        ask_again(op, failure);
+        return;
+    }
+    const limit_scan *s = op->state;
+    if (fl_metadata_leader(op->client->metadata, &s->bucket) == FL_NO_LEADER) {
+        fluss_error_t err;
+        (void)fl_error(&err, FLUSS_E_LEADER_NOT_AVAILABLE, FLUSS_KIND_SERVER,
+                       "bucket %d has no leader", s->bucket.bucket);
+        ask_again(op, &err);
+        return;
+    }
+    ask(op);
+}
+
+static void ask(fl_op *op)
+{
+    const limit_scan *s = op->state;
+    const fl_metadata *metadata = op->client->metadata;
+    const char *address = fl_metadata_server(metadata, fl_metadata_leader(metadata, &s->bucket));
+    fluss_error_t err;
+    fluss_code_t rc;
+    if (address == NULL) {
+        const fl_metadata_want want = {
+            .database = s->plan.table->database,
+            .table = s->plan.table->name,
+            .partition_id = s->bucket.partition_id,
+        };
+        rc = fl_metadata_refresh(op->client->metadata, want, on_metadata, op, &err);
+    } else {
+        const fl_msg_limit_scan_request request = {
+            .table_id = s->bucket.table_id,
+            .has_partition_id = s->bucket.partition_id != FL_NO_PARTITION,
+            .partition_id = s->bucket.partition_id,
+            .bucket_id = s->bucket.bucket,
+            .limit = s->limit,
+        };
+        rc = fl_op_call(op, address, FL_API_LIMIT_SCAN, &request, on_answer, &err);
+    }
+    if (rc != 0) {
+        end(op, &err);
+    }
+}
+
+static const fl_op_kind limit_kind = {.start = ask};
+
+static fluss_code_t check_bucket(const fl_table *table, fluss_bucket_t bucket,
+                                 const fluss_scan_opts_t *opts, fluss_error_t *err)
+{
+    if (bucket.table_id != table->table_id) {
+        return fl_error_argument(err, "the bucket is of table id %lld, table %s.%s has id %lld",
+                                 (long long)bucket.table_id, table->database, table->name,
+                                 (long long)table->table_id);
+    }
+    if (bucket.bucket < 0 || bucket.bucket >= table->bucket_count) {
+        return fl_error_argument(err, "bucket %d: table %s.%s has %d buckets", bucket.bucket,
+                                 table->database, table->name, table->bucket_count);
+    }
+    if (fl_table_is_partitioned(table) != (bucket.partition_id >= 0)) {
+        return fl_error_argument(
+            err, "table %s.%s is %spartitioned: partition id %lld", table->database, table->name,
+            fl_table_is_partitioned(table) ? "" : "not ", (long long)bucket.partition_id);
+    }
+    if (opts->limit < 0 || (opts->limit == 0 && !fl_table_is_keyed(table))) {
+        return fl_error_argument(err, "limit is %d; a log table wants at least 1", opts->limit);
+    }
+    return 0;
+}
+
+fluss_future_t *fluss_scan_bucket(fluss_table_t *table, fluss_bucket_t bucket,
+                                  const fluss_scan_opts_t *opts)
+{
+    fl_op *op = fl_op_new(table != NULL ? table->client : NULL, &limit_kind);
+    limit_scan *s = fl_op_array(op, 1, sizeof(*s));
+    if (s != NULL && table != NULL && op->err.code == 0) {
+        fluss_scan_opts_t o;
+        fluss_error_t err;
+        fluss_code_t rc = fl_scan_opts_read(opts, &o, &err);
+        o.batches = true;
+        if (rc == 0) {
+            rc = check_bucket(table->table, bucket, &o, &err);
+        }
+        if (rc == 0) {
+            rc = fl_scan_plan_init(&s->plan, table->table, &o, &err);
+        }
+        if (rc != 0) {
+            fl_op_reject(op, &err);
+        } else {
+            /* The server sends whole rows. */
+            fl_free(s->plan.wire_columns);
+            s->plan.wire_columns = NULL;
+            s->bucket = bucket;
+            s->limit = o.limit > 0 ? o.limit : INT32_MAX;
+            s->last = &s->pieces;
+            op->state = s;
+        }
+    }
+    return fl_op_submit(op);
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Polls: one waits at a time, until something is there, its time is over or it is woken up.
+ *
+ * What a poll delivers leaves the buckets and moves their positions. When the user never takes the
+ * result (a cancelled or dropped future), the pieces come back and the positions with them, as long
+ * as nothing else was delivered from the bucket meanwhile. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "client/scan_private.h"
+#include "client/scanners.h"
+
+enum { BATCH_COUNT_MAX = 100, BATCH_BYTES_MAX = 64 << 20 };
+
+/* ---- gathering ---- */
+
+/* Lock: held. Take the bucket's first piece, or the first rows of it. */
+static fl_piece *take_piece(fl_scanner *scanner, fl_scan_bucket *bucket, int64_t row_count_max)
+{
+    fl_piece *piece = bucket->first;
+    if (piece->count > row_count_max) {
+        fl_piece *part = fl_calloc(1, sizeof(*part));
+        if (part == NULL) {
+            return NULL;
+        }
+        *part = *piece;
+        part->next = NULL;
+        part->chunk = fl_chunk_ref(piece->chunk);
+        part->count = row_count_max;
+        part->next_offset = piece->chunk->first_offset + piece->from + row_count_max;
+        part->bytes = 0; /* stays with the rest */
+        piece->from += row_count_max;
+        piece->count -= row_count_max;
+        return part;
+    }
+    bucket->first = piece->next;
+    if (bucket->first == NULL) {
+        bucket->last = &bucket->first;
+    }
+    piece->next = NULL;
+    bucket->buffered_bytes -= piece->bytes;
+    scanner->buffered_bytes -= piece->bytes;
+    return piece;
+}
+
+typedef struct gathering {
+    fl_piece *first, **last;
+    int64_t rows, rows_max;
+    size_t batches, bytes;
+} gathering;
+
+/* Lock: held. */
+static void gather_bucket(fl_scanner *scanner, fl_scan_bucket *bucket, gathering *g)
+{
+    while (bucket->first != NULL && g->rows < g->rows_max && g->bytes < BATCH_BYTES_MAX) {
+        fl_piece *piece =
+            take_piece(scanner, bucket, scanner->is_batches ? INT64_MAX : g->rows_max - g->rows);
+        if (piece == NULL) {
+            return;
+        }
+        piece->start_offset = bucket->position;
+        bucket->position = piece->next_offset;
+        scanner->has_progress = true;
+        if (piece->count == 0) {
+            fl_pieces_free(piece);
+            continue;
+        }
+        g->rows += scanner->is_batches ? 1 : piece->count;
+        g->bytes += piece->bytes;
+        *g->last = piece;
+        g->last = &piece->next;
+    }
+}
+
+/* Lock: held. What there is for one poll; buckets take turns in being first. */
+static fl_piece *gather(fl_scanner *scanner)
+{
+    gathering g = {
+        .rows_max = scanner->is_batches ? BATCH_COUNT_MAX
+                                        : scanner->client->config->scan_poll_records.number,
+    };
+    g.last = &g.first;
+    for (fl_scan_bucket *bucket = scanner->buckets; bucket != NULL; bucket = bucket->next) {
+        gather_bucket(scanner, bucket, &g);
+    }
+    fl_scan_bucket *first = scanner->buckets;
+    if (g.first != NULL && first != NULL && first->next != NULL) {
+        scanner->buckets = first->next;
+        first->next = NULL;
+        *scanner->bucket_last = first;
+        scanner->bucket_last = &first->next;
+    }
+    return g.first;
+}
+
+/* Lock: held. The first failure that a bucket holds; it is forgotten, except that the bucket stays
+ * where it is. */
+static bool take_failure(fl_scanner *scanner, fluss_error_t *err)
+{
+    for (fl_scan_bucket *bucket = scanner->buckets; bucket != NULL; bucket = bucket->next) {
+        if (bucket->failure != NULL) {
+            *err = *bucket->failure;
+            fl_free(bucket->failure);
+            bucket->failure = NULL;
+            bucket->not_before_ms = fl_clock_ms() + 100;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- ending a poll ---- */
+
+static void free_poll(fl_poll *poll)
+{
+    fl_client *client = poll->client;
+    fl_scanner_unref(poll->scanner);
+    fl_free(poll);
+    fl_client_unref(client);
+}
+
+static void fail_poll(fl_poll *poll, const fluss_error_t *err)
+{
+    fl_future_fail(poll->future, err);
+    free_poll(poll);
+}
+
+static void count_rows(fl_client *client, const fl_piece *pieces)
+{
+    long long rows = 0, batches = 0;
+    for (const fl_piece *piece = pieces; piece != NULL; piece = piece->next) {
+        rows += piece->count;
+        batches++;
+    }
+    fl_metric_add(&client->metrics.rows_read, rows);
+    fl_metric_add(&client->metrics.batches_read, batches);
+}
+
+/* Hand the pieces over. takes the poll and the pieces. No lock held. */
+static void deliver(fl_poll *poll, fl_piece *pieces)
+{
+    fl_scanner *scanner = poll->scanner;
+    fl_value value = {.kind = scanner->is_batches ? FL_VALUE_BATCHES : FL_VALUE_RECORDS};
+    fluss_error_t err;
+    fluss_code_t rc;
+    count_rows(poll->client, pieces);
+    if (scanner->is_batches) {
+        fluss_batches_t *batches = NULL;
+        rc = fl_batches_new(pieces, scanner, poll->client, &batches, &err);
+        value.v.object = batches;
+    } else {
+        fluss_records_t *records = NULL;
+        rc = fl_records_new(pieces, scanner, poll->client, &records, &err);
+        value.v.object = records;
+    }
+    if (rc != 0) {
+        fl_scanner_give_back(scanner, pieces);
+        fail_poll(poll, &err);
+        return;
+    }
+    fl_future_complete_or_free(poll->future, value);
+    free_poll(poll);
+}
+
+void fl_scanner_serve(fl_scanner *scanner)
+{
+    fl_piece *pieces = NULL;
+    fluss_error_t err;
+    bool is_failed = false;
+    (void)pthread_mutex_lock(&scanner->lock);
+    fl_poll *poll = scanner->poll;
+    bool is_over = poll != NULL && fl_future_is_abandoned(poll->future);
+    if (poll != NULL && !is_over) {
+        if (scanner->is_closed) {
+            is_over = is_failed = true;
+            (void)fl_client_closed_error(&err);
+        } else {
+            pieces = gather(scanner);
+            is_failed = pieces == NULL && take_failure(scanner, &err);
+            is_over = pieces != NULL || is_failed || poll->is_immediate || scanner->is_woken ||
+                      (poll->wants_progress && scanner->has_progress) ||
+                      fl_clock_ms() >= poll->deadline_ms;
+        }
+    }
+    if (is_over) {
+        scanner->poll = NULL;
+        scanner->is_woken = false;
+        scanner->has_progress = false;
+        scanner->polled_ms = fl_clock_ms();
+    }
+    const int64_t deadline_ms = poll != NULL && !is_over ? poll->deadline_ms : INT64_MAX;
+    (void)pthread_mutex_unlock(&scanner->lock);
+    if (deadline_ms != INT64_MAX) {
+        fl_scanner_wake_at(scanner, deadline_ms);
+    }
+    if (is_over && is_failed) {
+        fail_poll(poll, &err);
+    } else if (is_over) {
+        deliver(poll, pieces);
+    }
+}
+
+/* ---- starting a poll ---- */
+
+static void run_poll(fl_task *task)
+{
+    fl_poll *poll = FL_CONTAINER_OF(task, fl_poll, task);
+    fl_scanner *scanner = fl_scanner_ref(poll->scanner);
+    fl_client *client = fl_client_ref(poll->client);
+    fluss_error_t err = {0};
+    fl_poll *stale = NULL;
+    (void)pthread_mutex_lock(&scanner->lock);
+    if (scanner->is_closed) {
+        (void)fl_client_closed_error(&err);
+    } else if (scanner->poll != NULL && !fl_future_is_abandoned(scanner->poll->future)) {
+        (void)fl_error(&err, FLUSS_E_CLIENT, FLUSS_KIND_STATE,
+                       "the scanner is in use: another poll waits");
+    } else if (scanner->buckets == NULL) {
+        (void)fl_error(&err, FLUSS_E_CLIENT, FLUSS_KIND_STATE,
+                       "the scanner is not subscribed to any bucket");
+    } else {
+        stale = scanner->poll;
+        scanner->poll = poll;
+        scanner->polled_ms = fl_clock_ms();
+    }
+    (void)pthread_mutex_unlock(&scanner->lock);
+    if (stale != NULL) {
+        (void)fl_error(&err, FLUSS_E_CLIENT, FLUSS_KIND_CANCELLED, "the call was cancelled");
+        fail_poll(stale, &err);
+        err.code = 0;
+    }
+    if (err.code != 0) {
+        fail_poll(poll, &err);
+    } else {
+        fl_scanner_pump(scanner);
+        fl_scanner_serve(scanner);
+        fl_scanner_pump(scanner);
+    }
+    fl_scanner_unref(scanner);
+    fl_client_unref(client);
+}
+
+fluss_future_t *fl_scanner_poll(fl_scanner *scanner, fl_client *client, int64_t timeout_ms,
+                                bool wants_progress)
+{
+    fl_poll *poll = fl_calloc(1, sizeof(*poll));
+    if (poll == NULL) {
+        fluss_error_t err;
+        (void)fl_error_nomem(&err);
+        return fl_future_failed(&err);
+    }
+    fluss_future_t *future = fl_future_new();
+    const int64_t now = fl_clock_ms();
+    *poll = (fl_poll){
+        .task.run = run_poll,
+        .scanner = fl_scanner_ref(scanner),
+        .client = fl_client_ref(client),
+        .future = future,
+        .deadline_ms =
+            timeout_ms < 0 || timeout_ms > INT64_MAX - now ? INT64_MAX : now + timeout_ms,
+        .is_immediate = timeout_ms == 0,
+        .wants_progress = wants_progress,
+    };
+    fl_loop_post(client->loop, &poll->task);
+    return future;
+}
+
+static void on_timer(void *context)
+{
+    fl_scanner *scanner = context;
+    fl_client *client = fl_client_ref(scanner->client);
+    (void)fl_scanner_ref(scanner);
+    fl_scanner_serve(scanner);
+    fl_scanner_pump(scanner);
+    fl_scanner_unref(scanner);
+    fl_client_unref(client);
+}
+
+void fl_scanner_wake_at(fl_scanner *scanner, int64_t at_ms)
+{
+    if (scanner->is_closed ||
+        (scanner->timer == NULL &&
+         fl_timer_new(scanner->client->loop, on_timer, scanner, &scanner->timer, NULL) != 0)) {
+        return;
+    }
+    if (!fl_timer_is_set(scanner->timer) || at_ms < scanner->timer_at_ms) {
+        scanner->timer_at_ms = at_ms;
+        fl_timer_start(scanner->timer, at_ms - fl_clock_ms());
+    }
+}
+
+/* ---- giving back ---- */
+
+/* Lock: held. Whether the piece was the last that its bucket delivered. */
+static bool return_piece(fl_scanner *scanner, fl_piece *piece)
+{
+    fl_scan_bucket *bucket = fl_scanner_find(scanner, &piece->bucket);
+    if (bucket == NULL || bucket->generation != piece->generation ||
+        bucket->position != piece->next_offset) {
+        return false;
+    }
+    piece->next = bucket->first;
+    if (bucket->first == NULL) {
+        bucket->last = &piece->next;
+    }
+    bucket->first = piece;
+    bucket->position = piece->start_offset;
+    bucket->buffered_bytes += piece->bytes;
+    scanner->buffered_bytes += piece->bytes;
+    return true;
+}
+
+void fl_scanner_give_back(fl_scanner *scanner, fl_piece *pieces)
+{
+    /* The last piece first: each goes to the front of its bucket. */
+    fl_piece *reversed = NULL;
+    while (pieces != NULL) {
+        fl_piece *next = pieces->next;
+        pieces->next = reversed;
+        reversed = pieces;
+        pieces = next;
+    }
+    (void)pthread_mutex_lock(&scanner->lock);
+    while (reversed != NULL) {
+        fl_piece *piece = reversed;
+        reversed = piece->next;
+        piece->next = NULL;
+        if (!return_piece(scanner, piece)) {
+            fl_pieces_free(piece);
+        }
+    }
+    (void)pthread_mutex_unlock(&scanner->lock);
+    fl_scanner_serve(scanner);
+}
+
+void fl_pieces_free(fl_piece *piece)
+{
+    while (piece != NULL) {
+        fl_piece *next = piece->next;
+        fl_chunk_unref(piece->chunk);
+        fl_free(piece);
+        piece = next;
+    }
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading: who owns what.
+ *
+ *   fl_scanner       one a handle; the buckets, what was fetched ahead, the poll that waits
+ *     fl_scan_bucket   position, and decoded pieces that were not delivered yet
+ *   fl_fetch         one request to one server, from sending to decoded
+ *   fl_chunk         one decoded batch, shared by the results that show parts of it
+ *   fl_piece         some rows of a chunk
+ *
+ * State of a scanner is guarded by its lock, which the loop and users' threads take briefly;
+ * futures complete without it. Decoding of large answers runs on pool threads. */
+#ifndef FL_SCAN_PRIVATE_H
+#define FL_SCAN_PRIVATE_H
+#include <fluss/fluss_arrow.h>
+#include <pthread.h>
+
+#include "client/table.h"
+#include "format/log_batch.h"
+#include "net/loop.h"
+
+typedef struct fl_scanner fl_scanner;
+typedef struct fl_scan_bucket fl_scan_bucket;
+
+/** How batches of one table become what the user wants. Immutable. */
+typedef struct fl_scan_plan {
+    fl_table *table;       /* shares */
+    fl_schema *output;     /* the columns that are delivered; shares */
+    uint32_t *columns;     /* their indexes in the table, in the user's order; NULL: all */
+    int32_t *wire_columns; /* ascending, for the server; NULL: no projection there */
+    size_t column_count;
+    bool is_batches, is_write_time, check_crc;
+    const struct fluss_pred *filter; /* borrowed from the scanner; NULL: none */
+    bool is_exact;
+} fl_scan_plan;
+
+typedef struct fl_chunk {
+    atomic_int refs;
+    fluss_bucket_t bucket;
+    int64_t first_offset, timestamp_ms;
+    int64_t row_count;
+    fl_schema *schema; /* shares */
+    struct ArrowArray array;
+    struct fl_arrow_rows *rows;  /* records mode */
+    const uint8_t *change_types; /* one a row; NULL: all APPEND_ONLY */
+    int64_t *offsets;            /* of rows that are not consecutive; NULL: they are */
+    uint8_t *owned_types;
+    fl_frame *frame; /* holds change_types; shares */
+    size_t bytes;
+} fl_chunk;
+fl_chunk *fl_chunk_ref(fl_chunk *chunk);
+void fl_chunk_unref(fl_chunk *chunk);
+
+/** Rows [from, from + count) of a chunk; chunk NULL: nothing but progress. */
+typedef struct fl_piece {
+    struct fl_piece *next;
+    fl_chunk *chunk; /* shares */
+    int64_t from, count;
+    int64_t next_offset; /* the position once it is delivered */
+    size_t bytes;
+    fluss_bucket_t bucket;
+    uint64_t generation;
+    int64_t start_offset; /* the position before it */
+} fl_piece;
+void fl_pieces_free(fl_piece *piece);
+
+struct fl_scan_bucket {
+    fl_scan_bucket *next;
+    const fl_scan_plan *plan;
+    fluss_bucket_t id;
+    int64_t position, fetch_offset, stop_offset;
+    uint64_t generation;
+    fl_piece *first, **last;
+    size_t buffered_bytes, fetch_bytes_max;
+    bool is_fetching;
+    int failed_count;
+    int64_t not_before_ms;
+    fluss_error_t *failure; /* for the next poll */
+};
+
+typedef struct fl_poll {
+    fl_task task;
+    fl_scanner *scanner; /* shares */
+    fl_client *client;   /* shares */
+    fluss_future_t *future;
+    int64_t deadline_ms;
+    bool is_immediate, wants_progress;
+} fl_poll;
+
+struct fl_scanner {
+    atomic_int refs;
+    fl_client *client;           /* borrowed: handle, polls and fetches hold it */
+    fl_scanner *next, *previous; /* in the client's list; loop */
+    fl_scan_plan *plans;
+    size_t plan_count;
+    bool is_batches;
+    struct fluss_pred *filter; /* a copy */
+
+    pthread_mutex_t lock; /* guards: all below */
+    fl_scan_bucket *buckets, **bucket_last;
+    uint64_t generations;
+    size_t buffered_bytes;
+    fl_poll *poll;
+    bool is_woken, has_progress, is_closed;
+    bool is_reading; /* a bounded read owns it */
+    int64_t polled_ms;
+    /* loop only */
+    fl_timer *timer;
+    int64_t timer_at_ms;
+    bool is_refreshing, is_listed;
+};
+
+struct fluss_scanner {
+    fl_scanner *scanner; /* shares */
+    fl_client *client;   /* shares */
+};
+
+fl_scanner *fl_scanner_ref(fl_scanner *scanner);
+void fl_scanner_unref(fl_scanner *scanner);
+const fl_scan_plan *fl_scanner_plan(const fl_scanner *scanner, int64_t table_id);
+/** Lock: held. */
+fl_scan_bucket *fl_scanner_find(const fl_scanner *scanner, const fluss_bucket_t *id);
+/** Add or move a bucket. Lock: held. */
+FLUSS_CHECKED fluss_code_t fl_scanner_place(fl_scanner *scanner, const fl_scan_plan *plan,
+                                            const fluss_position_t *position, fluss_error_t *err);
+static inline bool fl_bucket_equal(const fluss_bucket_t *a, const fluss_bucket_t *b)
+{
+    return a->table_id == b->table_id && a->partition_id == b->partition_id &&
+           a->bucket == b->bucket;
+}
+
+/* ---- scan_poll.c: loop ---- */
+/** Complete the poll that waits, if there is something for it. */
+void fl_scanner_serve(fl_scanner *scanner);
+/** Start a poll; `wants_progress`: also end when only positions moved. Thread: any. */
+fluss_future_t *fl_scanner_poll(fl_scanner *scanner, fl_client *client, int64_t timeout_ms,
+                                bool wants_progress);
+void fl_scanner_wake_at(fl_scanner *scanner, int64_t at_ms);
+/** Put a result that nobody took back in front. takes the pieces. Thread: loop. */
+void fl_scanner_give_back(fl_scanner *scanner, fl_piece *pieces);
+
+/* ---- fetcher.c: loop ---- */
+/** Send what fetches there is room for. */
+void fl_scanner_pump(fl_scanner *scanner);
+
+/* ---- scan_decode.c: any thread ---- */
+/** Decode one batch. @param from first log offset wanted @param chunk NULL when no row remains */
+FLUSS_CHECKED fluss_code_t fl_scan_decode(const fl_scan_plan *plan, const fluss_bucket_t *bucket,
+                                          const fl_log_batch *batch, fl_frame *frame, int64_t from,
+                                          fl_chunk **chunk, fluss_error_t *err);
+/** A chunk of rows that came one by one: limit scans and lookups. takes the array. */
+FLUSS_CHECKED fluss_code_t fl_chunk_new(const fluss_bucket_t *bucket, fl_schema *schema,
+                                        struct ArrowArray *array, bool with_rows, fl_chunk **out,
+                                        fluss_error_t *err);
+/** Arrange columns of a batch written under `from` as the plan wants. */
+FLUSS_CHECKED fluss_code_t fl_scan_arrange(const fl_scan_plan *plan, const fl_schema *from,
+                                           struct ArrowArray *array, fl_schema **schema,
+                                           fluss_error_t *err);
+
+/* ---- records.c, batches.c ---- */
+/** Results from pieces. takes the pieces on success. @param scanner NULL: nobody to give back to */
+FLUSS_CHECKED fluss_code_t fl_records_new(fl_piece *pieces, fl_scanner *scanner, fl_client *client,
+                                          fluss_records_t **out, fluss_error_t *err);
+FLUSS_CHECKED fluss_code_t fl_batches_new(fl_piece *pieces, fl_scanner *scanner, fl_client *client,
+                                          fluss_batches_t **out, fluss_error_t *err);
+/** What both have in common: pieces, and where they go when nobody takes them. */
+typedef struct fl_held {
+    fl_task task;
+    fl_piece *pieces;
+    fl_scanner *scanner;                   /* shares; NULL after it was taken */
+    fl_client *client;                     /* shares; NULL with scanner */
+    void (*release)(struct fl_held *held); /* frees the object around it */
+} fl_held;
+void fl_held_init(fl_held *held, fl_piece *pieces, fl_scanner *scanner, fl_client *client,
+                  void (*release)(fl_held *held));
+/** The user has the result: it is not given back any more. */
+void fl_held_taken(fl_held *held);
+/** Free pieces and object; first give the pieces back when nobody took them. */
+void fl_held_end(fl_held *held);
+fl_held *fl_records_held(fluss_records_t *records);
+fl_held *fl_batches_held(fluss_batches_t *batches);
+/** A leading `__change_type` column. */
+FLUSS_CHECKED fluss_code_t fl_prepend_types_array(const uint8_t *types, struct ArrowArray *array,
+                                                  fluss_error_t *err);
+FLUSS_CHECKED fluss_code_t fl_prepend_types_schema(struct ArrowSchema *schema, fluss_error_t *err);
+
+/* ---- scan_options.c ---- */
+FLUSS_CHECKED fluss_code_t fl_scan_opts_read(const fluss_scan_opts_t *in, fluss_scan_opts_t *out,
+                                             fluss_error_t *err);
+FLUSS_CHECKED fluss_code_t fl_scan_plan_init(fl_scan_plan *plan, fl_table *table,
+                                             const fluss_scan_opts_t *opts, fluss_error_t *err);
+void fl_scan_plan_deinit(fl_scan_plan *plan);
+
+/* ---- offsets.c: loop: EARLIEST and LATEST into numbers ---- */
+typedef struct fl_resolve_item {
+    fluss_bucket_t bucket;
+    int64_t offset; /* FLUSS_EARLIEST or FLUSS_LATEST; then the number */
+} fl_resolve_item;
+/** Resolve all items that are negative; `items` live until `done`. */
+void fl_resolve_offsets(fl_client *client, const fl_scan_plan *plans, size_t plan_count,
+                        fl_resolve_item *items, size_t count, int64_t deadline_ms,
+                        void (*done)(void *context, const fluss_error_t *err), void *context);
+#endif
