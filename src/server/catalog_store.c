@@ -12,7 +12,6 @@
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "server/catalog_private.h"
 
@@ -50,14 +49,15 @@ static fl_slice partition_key(char room[KEY_SIZE_MAX], int64_t table_id, int64_t
 /* Put an object, which is taken; NULL: it could not be made. */
 static fluss_code_t put(fl_kv_write *write, fl_slice key, json_t *object, fluss_error_t *err)
 {
-    char *text = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
+    const size_t size = object != NULL ? json_dumpb(object, NULL, 0, JSON_COMPACT) : 0;
+    char *text = size != 0 ? fl_alloc(size) : NULL;
+    const bool is_made = text != NULL && json_dumpb(object, text, size, JSON_COMPACT) == size;
     json_decref(object);
-    if (text == NULL) {
-        return fl_error_nomem(err);
+    if (is_made) {
+        fl_kv_write_put(write, FL_KV_CATALOG, key, fl_slice_of(text, size));
     }
-    fl_kv_write_put(write, FL_KV_CATALOG, key, fl_slice_str(text));
-    free(text);
-    return 0;
+    fl_free(text);
+    return is_made ? 0 : fl_error_nomem(err);
 }
 
 fluss_code_t fl_catalog_put_database(fl_kv_write *write, const fl_database *database,

@@ -7,7 +7,7 @@
 #include "server/server.h"
 #include "server/session.h"
 
-static int32_t only_replica[] = {FL_SERVER_ID};
+static const int32_t only_replica[] = {FL_SERVER_ID};
 
 static fluss_code_t fill_buckets(fl_request *req, const fl_table_info *info,
                                  fl_msg_pb_bucket_metadata **buckets, size_t *count,
@@ -18,11 +18,13 @@ static fluss_code_t fill_buckets(fl_request *req, const fl_table_info *info,
     if (*buckets == NULL) {
         return fl_error_nomem(err);
     }
+    /* The codec does not write to what it encodes. */
+    int32_t *replicas = (int32_t *)(uintptr_t)only_replica;
     for (int32_t i = 0; i < info->bucket_count; i++) {
         (*buckets)[i] = (fl_msg_pb_bucket_metadata){.bucket_id = i,
                                                     .has_leader_id = true,
                                                     .leader_id = FL_SERVER_ID,
-                                                    .replica_id = only_replica,
+                                                    .replica_id = replicas,
                                                     .replica_id_count = 1,
                                                     .has_leader_epoch = true};
     }

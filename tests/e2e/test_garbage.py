@@ -2,8 +2,8 @@
 """Bytes that no client sends.
 
 Goal: garbage never kills the server, never makes it grow, never hangs another connection, and what
-can be answered gets a typed error. Method: one server for all tests; after each, an ordinary request
-on a connection of its own. FLUSS_TEST_SEED repeats the random parts.
+can be answered gets a typed error. Method: one server for all tests; after each, an ordinary
+request on a connection of its own. FLUSS_TEST_SEED repeats the random parts.
 """
 
 import contextlib

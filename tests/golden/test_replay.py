@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The recorded requests of pyfluss to an official server, sent to ours (frames/README.md).
 
-Goal: our server answers each request as the official one did. Method: all scenarios in the order in
-which they were recorded, each recorded connection as one of ours; responses compared as decoded
-messages, after what no two servers share is masked: ids (mapped), times, addresses, texts of errors,
-the order of lists that have none. Of batches that a server makes (projected ones, changelogs) only
-headers and change types are compared: ours are aligned to 8 bytes and not to 64. Their values are
-compared by the acceptance tests and tests/interop. Where ours differs on purpose, DIFFERENT says so.
+Goal: our server answers each request as the official one did. Method: all scenarios in the order
+in which they were recorded, each recorded connection as one of ours; responses compared as decoded
+messages, after what no two servers share is masked: ids (mapped), times, addresses, texts of
+errors, the order of lists that have none. Of batches that a server makes (projected ones,
+changelogs) only headers and change types are compared: ours are aligned to 8 bytes and not to 64.
+Their values are compared by the acceptance tests and tests/interop. Where ours differs on purpose,
+DIFFERENT says so.
 """
 
 import json
