@@ -2,8 +2,8 @@
 /* The log of one bucket: segments of record batches exactly as they travel, sparse offset and time
  * indexes, the state of idempotent writers, recovery. One owner thread; only fl_log_sync_run may
  * run elsewhere. */
-#ifndef FL_LOG_STORE_H
-#define FL_LOG_STORE_H
+#ifndef FL_STORAGE_LOG_H
+#define FL_STORAGE_LOG_H
 #include "base/error.h"
 #include "base/frame.h"
 
