@@ -154,6 +154,7 @@ static void move_sticky(fl_write_table *table, int32_t from)
 void fl_sender_charge(fl_sender *sender, int64_t bytes)
 {
     (void)atomic_fetch_add(&sender->memory_used, bytes);
+    fl_metric_add(&sender->client->metrics.buffer_used, bytes);
     if (bytes < 0 && atomic_load(&sender->memory_waiters) > 0) {
         (void)pthread_mutex_lock(&sender->memory_lock);
         (void)pthread_cond_broadcast(&sender->memory_freed);

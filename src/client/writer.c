@@ -349,6 +349,13 @@ fluss_code_t fl_row_key(const fl_table *table, fl_row *row, fluss_error_t *err)
                           table->physical_key_count, &row->key, err);
 }
 
+fluss_code_t fl_row_prefix(const fl_table *table, fl_row *row, fluss_error_t *err)
+{
+    fl_buf_reset(&row->key);
+    return encode_columns(table, row, table->settings.key_format, table->bucket_key,
+                          table->desc->bucket_key_count, &row->key, err);
+}
+
 fluss_code_t fl_row_bucket_key(const fl_table *table, fl_row *row, fluss_error_t *err)
 {
     fl_buf_reset(&row->bucket_key);

@@ -21,6 +21,8 @@ void fl_row_deinit(fl_row *row);
 FLUSS_CHECKED fluss_code_t fl_row_room(fl_row *row, size_t count, fluss_error_t *err);
 /** Encode the physical key, the bucket key, and the partition's name (terminated). */
 FLUSS_CHECKED fluss_code_t fl_row_key(const fl_table *table, fl_row *row, fluss_error_t *err);
+/** Encode the bucket key's columns as the beginning of a key, for a prefix lookup. */
+FLUSS_CHECKED fluss_code_t fl_row_prefix(const fl_table *table, fl_row *row, fluss_error_t *err);
 FLUSS_CHECKED fluss_code_t fl_row_bucket_key(const fl_table *table, fl_row *row,
                                              fluss_error_t *err);
 FLUSS_CHECKED fluss_code_t fl_row_partition(const fl_table *table, fl_row *row, fluss_error_t *err);
