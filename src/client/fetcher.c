@@ -185,7 +185,7 @@ static fluss_code_t decode_part(fetch_part *part, fl_frame *frame, fluss_error_t
         }
         position += size;
     }
-    if (part->filtered_end > part->offset) {
+    if (part->filtered_end >= 0 && part->filtered_end > part->offset) {
         FL_TRY(add_piece(part, NULL, part->filtered_end, err));
         part->offset = part->filtered_end;
     }
