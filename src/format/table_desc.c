@@ -98,6 +98,12 @@ fluss_code_t fl_table_desc_set_custom(fl_table_desc *desc, const char *key, cons
     return set_entry(&desc->arena, &desc->custom, &desc->custom_count, key, value, err);
 }
 
+fluss_code_t fl_database_desc_set_custom(fl_database_desc *desc, const char *key, const char *value,
+                                         fluss_error_t *err)
+{
+    return set_entry(&desc->arena, &desc->custom, &desc->custom_count, key, value, err);
+}
+
 const char *fl_table_desc_property(const fl_table_desc *desc, const char *key)
 {
     bool found;

@@ -71,5 +71,8 @@ FLUSS_CHECKED fluss_code_t fl_database_desc_from_json(fl_slice json, fl_database
                                                       fluss_error_t *err);
 FLUSS_CHECKED fluss_code_t fl_database_desc_to_json(const fl_database_desc *desc, fl_buf *out,
                                                     fluss_error_t *err);
+/** Set or replace a custom property (value NULL: remove), kept sorted by key. */
+FLUSS_CHECKED fluss_code_t fl_database_desc_set_custom(fl_database_desc *desc, const char *key,
+                                                       const char *value, fluss_error_t *err);
 void fl_database_desc_free(fl_database_desc *desc);
 #endif

@@ -112,10 +112,16 @@ void fl_database_free(fl_database *database)
 fl_table *fl_table_new(fl_table_info *info)
 {
     fl_table *table = fl_calloc(1, sizeof(*table));
-    if (table != NULL) {
-        table->id = info->table_id;
-        table->info = info;
+    if (table == NULL) {
+        return NULL;
     }
+    table->id = info->table_id;
+    table->name = fl_strdup(info->name);
+    if (table->name == NULL) {
+        fl_free(table);
+        return NULL;
+    }
+    table->info = info;
     return table;
 }
 
@@ -131,6 +137,7 @@ void fl_table_free(fl_table *table)
         fl_partition_free(partition);
     }
     fl_table_info_unref(table->info);
+    fl_free(table->name);
     fl_free(table);
 }
 
@@ -168,7 +175,7 @@ bool fl_catalog_add_table(fl_catalog *catalog, fl_table *table)
     if (database == NULL) {
         return false;
     }
-    ADD(database->tables, table, by_name, table->info->name, strlen(table->info->name));
+    ADD(database->tables, table, by_name, table->name, strlen(table->name));
     if (!FL_HASH_HAS(table, by_name)) {
         return false;
     }

@@ -26,6 +26,7 @@ typedef struct fl_partition {
 typedef struct fl_table {
     UT_hash_handle by_name, by_id;
     int64_t id;
+    char *name; /* the key by_name; info changes */
     fl_table_info *info;
     fl_partition *partitions_by_name, *partitions_by_id;
 } fl_table;
@@ -57,7 +58,8 @@ size_t fl_database_table_count(const fl_database *database);
 size_t fl_table_partition_count(const fl_table *table);
 
 /* ---- changing ---- */
-/** Tablets to add to, or remove from, the shards: all buckets of a table or partition. */
+/** Tablets to add to, or remove from, the shards, or to give another info: all buckets of a table
+ * or partition. */
 typedef struct fl_tablet_op {
     fl_table_info *info;        /* shares until fl_tablet_ops_release */
     int64_t partition_id;       /* -1: none */

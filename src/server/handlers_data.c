@@ -79,8 +79,12 @@ void fl_handle_list_offsets(fl_request *req)
     const fl_msg_list_offsets_request *asked = req->message;
     fluss_error_t err;
     offsets_state *state = fl_arena_alloc(&req->arena, sizeof(*state));
-    if (state == NULL || fl_visit_init(&state->visit, req, asked->bucket_id_count, &err) != 0) {
+    if (state == NULL) {
         fl_request_fail_nomem(req);
+        return;
+    }
+    if (fl_visit_init(&state->visit, req, asked->bucket_id_count, &err) != 0) {
+        fl_request_fail(req, &err);
         return;
     }
     state->answers = fl_arena_array(&req->arena, asked->bucket_id_count, sizeof(state->answers[0]));
@@ -146,8 +150,12 @@ void fl_handle_get_table_stats(fl_request *req)
     const fl_msg_get_table_stats_request *asked = req->message;
     fluss_error_t err;
     stats_state *state = fl_arena_alloc(&req->arena, sizeof(*state));
-    if (state == NULL || fl_visit_init(&state->visit, req, asked->buckets_req_count, &err) != 0) {
+    if (state == NULL) {
         fl_request_fail_nomem(req);
+        return;
+    }
+    if (fl_visit_init(&state->visit, req, asked->buckets_req_count, &err) != 0) {
+        fl_request_fail(req, &err);
         return;
     }
     state->answers =

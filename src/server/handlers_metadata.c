@@ -7,12 +7,18 @@
 #include "server/server.h"
 #include "server/session.h"
 
+enum { ENTRIES_MAX = 1 << 14, RESPONSE_SIZE_MAX = 64 << 20 /* bytes of bucket entries */ };
+
 static const int32_t only_replica[] = {FL_SERVER_ID};
 
 static fluss_code_t fill_buckets(fl_request *req, const fl_table_info *info,
                                  fl_msg_pb_bucket_metadata **buckets, size_t *count,
                                  fluss_error_t *err)
 {
+    if (req->arena.size_total > RESPONSE_SIZE_MAX) {
+        return fl_error(err, FLUSS_E_SERVER_UNKNOWN, FLUSS_KIND_ARGUMENT,
+                        "metadata of too many buckets in one request");
+    }
     *count = (size_t)info->bucket_count;
     *buckets = fl_arena_array(&req->arena, *count, sizeof(**buckets));
     if (*buckets == NULL) {
@@ -97,6 +103,11 @@ static fluss_code_t fill(fl_request *req, fl_msg_metadata_response *out, fluss_e
 {
     const fl_msg_metadata_request *asked = req->message;
     const size_t partition_count = asked->partitions_path_count + asked->partitions_id_count;
+    if (asked->table_path_count + partition_count > ENTRIES_MAX) {
+        return fl_error(err, FLUSS_E_SERVER_UNKNOWN, FLUSS_KIND_ARGUMENT,
+                        "metadata of %zu tables and partitions; at most %d are possible",
+                        asked->table_path_count + partition_count, (int)ENTRIES_MAX);
+    }
     out->table_metadata_count = asked->table_path_count;
     out->table_metadata =
         fl_arena_array(&req->arena, asked->table_path_count, sizeof(out->table_metadata[0]));

@@ -12,9 +12,11 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/varint.h"
 #include "server/catalog.h"
 #include "server/handlers.h"
 #include "server/server.h"
+#include "server/visit.h"
 
 /* ---- life ---- */
 
@@ -126,6 +128,52 @@ static void queue_change(fl_request *request)
     fl_catalog_change(fl_request_server(request)->catalog, change);
 }
 
+enum { OTHER_BODY_SIZE_MAX = 16 << 20 };
+
+/* Fields of a message, not of those inside it; malformed ones end the count, for the decoder to
+ * name. */
+static size_t count_fields(fl_slice body)
+{
+    size_t count = 0, at = 0;
+    while (at < body.size) {
+        uint64_t tag, size = 0;
+        size_t used = fl_varint_load(body.data + at, body.size - at, &tag);
+        if (used == 0) {
+            break;
+        }
+        at += used;
+        if ((tag & 7) == 0 || (tag & 7) == 2) {
+            used = fl_varint_load(body.data + at, body.size - at, &size);
+            at += used;
+        }
+        size = (tag & 7) == 0 ? 0 : (tag & 7) == 1 ? 8 : (tag & 7) == 5 ? 4 : size;
+        if (used == 0 || size > body.size - at) {
+            break;
+        }
+        at += size;
+        count++;
+    }
+    return count;
+}
+
+/* Decoding needs some ten times the room of a message of many tiny parts. Only writes are allowed
+ * to be large, and those of few parts. */
+static fluss_code_t check_body(int16_t api_key, fl_slice body, fluss_error_t *err)
+{
+    if (api_key != FL_API_PRODUCE_LOG && api_key != FL_API_PUT_KV) {
+        return body.size <= OTHER_BODY_SIZE_MAX
+                   ? 0
+                   : fl_error(err, FLUSS_E_SERVER_UNKNOWN, FLUSS_KIND_ARGUMENT,
+                              "a request of %zu bytes that is not a write; at most %d are possible",
+                              body.size, (int)OTHER_BODY_SIZE_MAX);
+    }
+    const size_t count = count_fields(body);
+    return count <= FL_VISIT_MAX ? 0
+                                 : fl_error(err, FLUSS_E_SERVER_UNKNOWN, FLUSS_KIND_ARGUMENT,
+                                            "a write of %zu parts; at most %d are possible", count,
+                                            (int)FL_VISIT_MAX);
+}
+
 static bool is_open_to_all(int16_t api_key)
 {
     return api_key == FL_API_API_VERSIONS || api_key == FL_API_AUTHENTICATE;
@@ -149,6 +197,11 @@ static void dispatch(fl_request *request, fl_slice body)
                        "%s before the connection is authenticated; is the client's "
                        "'client.security.protocol' set to SASL?",
                        request->api->name);
+        fl_request_fail(request, &err);
+        return;
+    }
+    if (check_body(handler->key, body, &err) != 0) {
+        fl_error_prefix(&err, "%s", request->api->name);
         fl_request_fail(request, &err);
         return;
     }

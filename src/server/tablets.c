@@ -129,6 +129,21 @@ static void drop(fl_shard *shard, fl_tablet *tablet)
     }
 }
 
+/* The table was altered. */
+static void set_info(fl_tablet *tablet, fl_table_info *info)
+{
+    fluss_error_t err;
+    if (tablet->kv != NULL && fl_kv_tablet_set_info(tablet->kv, info, &err) != 0) {
+        char name[FL_TABLET_NAME_SIZE];
+        fl_tablet_print(tablet, name, sizeof(name));
+        fl_log(FL_LOG_ERROR, "server", "%s: stays as it was until the next start: %s", name,
+               err.message);
+        return;
+    }
+    fl_table_info_unref(tablet->info);
+    tablet->info = fl_table_info_ref(info);
+}
+
 void fl_tablets_apply(fl_shard *shard, const fl_tablet_op *op)
 {
     for (int32_t bucket = 0; bucket < op->info->bucket_count; bucket++) {
@@ -142,6 +157,8 @@ void fl_tablets_apply(fl_shard *shard, const fl_tablet_op *op)
             drop(shard, tablet);
         } else if (!op->is_removal && tablet == NULL) {
             add(shard, op, &key);
+        } else if (tablet != NULL && tablet->info != op->info) {
+            set_info(tablet, op->info);
         }
     }
 }

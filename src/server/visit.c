@@ -10,6 +10,11 @@
 
 fluss_code_t fl_visit_init(fl_visit *visit, fl_request *request, size_t count, fluss_error_t *err)
 {
+    if (count > FL_VISIT_MAX) {
+        return fl_error(err, FLUSS_E_SERVER_UNKNOWN, FLUSS_KIND_ARGUMENT,
+                        "a request for %zu buckets; at most %d are possible", count,
+                        (int)FL_VISIT_MAX);
+    }
     visit->count = count;
     visit->keys = fl_arena_array(&request->arena, count, sizeof(fl_tablet_key));
     return visit->keys != NULL ? 0 : fl_error_nomem(err);

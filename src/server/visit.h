@@ -5,7 +5,7 @@
 #define FL_VISIT_H
 #include "server/tablet.h"
 
-enum { FL_SHARDS_MAX = 64 };
+enum { FL_SHARDS_MAX = 64, FL_VISIT_MAX = 1 << 16 /* buckets of a request */ };
 
 typedef struct fl_visit fl_visit;
 struct fl_visit {

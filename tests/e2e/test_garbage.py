@@ -278,3 +278,22 @@ def test_a_batch_larger_than_the_fetch_limit_is_served(server):
             at = answer["buckets_resp"][0]["base_offset"]
             got = fetched(reader.ask("FETCH_LOG", fetch(server.table_id, at, bucket=1)))
             assert got["records"][21:] == data[21:]
+
+
+def test_requests_of_many_tiny_parts_are_refused_before_they_cost_memory(server):
+    """100 MiB of two-byte fields would decode to gigabytes."""
+    tiny = {
+        "PRODUCE_LOG": (b"\x22\x00" * (20 << 20), "parts"),
+        "LIST_OFFSETS": (b"\x2a" + _size(bytes(1 << 20)) + bytes(1 << 20), "buckets"),
+        "GET_METADATA": (b"\x1a" + _size(bytes(1 << 20)) + bytes(1 << 20), "at most"),
+        "LOOKUP": (b"\x12\x00" * (9 << 20), "not a write"),
+    }
+    for api, (body, words) in tiny.items():
+        if api == "LIST_OFFSETS":
+            request = {"follower_server_id": -1, "offset_type": 0, "table_id": 0}
+            body = encode("ListOffsetsRequest", request) + body
+        with server.connect() as connection:
+            with pytest.raises(ServerError, match=words) as caught:
+                connection.ask(api, body=body)
+            assert caught.value.code == -1
+            connection.ask("LIST_DATABASES")

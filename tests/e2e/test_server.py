@@ -360,6 +360,112 @@ def test_metadata_names_the_address_that_the_client_came_to(server, connection):
     assert f"{node['host']}:{node['port']}" == server.address
 
 
+# ---- changes of tables and databases ----
+
+
+def alter(connection, table, changes=(), columns=(), **more):
+    """changes: (key, value or None); columns: (name, type, nullable)."""
+    request = {
+        "table_path": path_of(table),
+        "ignore_if_not_exists": False,
+        "config_changes": [
+            {"config_key": key, "config_value": value, "op_type": 0 if value is not None else 1}
+            for key, value in changes
+        ],
+        "add_columns": [
+            {
+                "column_name": name,
+                "data_type_json": json.dumps({"type": root, "nullable": nullable}).encode(),
+                "column_position_type": 0,
+            }
+            for name, root, nullable in columns
+        ],
+        **more,
+    }
+    connection.ask("ALTER_TABLE", request)
+
+
+def info_of(connection, table):
+    info = connection.ask("GET_TABLE_INFO", {"table_path": path_of(table)})
+    return info, json.loads(info["table_json"])
+
+
+def test_properties_can_be_set_and_reset(connection):
+    create_table(connection, "altered")
+    before, _ = info_of(connection, "altered")
+    alter(connection, "altered", [("table.log.ttl", "3 d"), ("owner", "me")])
+    after, desc = info_of(connection, "altered")
+    assert desc["properties"]["table.log.ttl"] == "3 d"
+    assert desc["custom_properties"] == {"owner": "me"}
+    assert after["schema_id"] == 1
+    assert after["modified_time"] >= before["modified_time"] == after["created_time"]
+    alter(connection, "altered", [("table.log.ttl", None), ("owner", None)])
+    _, desc = info_of(connection, "altered")
+    assert "table.log.ttl" not in desc["properties"]
+    assert desc["custom_properties"] == {}
+
+
+def test_all_wrong_properties_are_named_and_nothing_changes(connection):
+    create_table(connection, "unaltered")
+    before = info_of(connection, "unaltered")
+    changes = [("table.no.a", "1"), ("owner", "me"), ("table.no.b", "1"), ("table.no.c", "1")]
+    with pytest.raises(ServerError, match=r"(?s)(?=.*no\.a)(?=.*no\.b)(?=.*no\.c)"):
+        alter(connection, "unaltered", changes)
+    for change, code in (
+        (("table.log.format", "INDEXED"), 56),
+        (("table.log.ttl", "soon"), 39),
+    ):
+        with pytest.raises(ServerError) as caught:
+            alter(connection, "unaltered", [change])
+        assert caught.value.code == code
+    assert info_of(connection, "unaltered") == before
+
+
+def test_columns_can_be_added_at_the_end(connection):
+    table_id = create_table(connection, "wider")
+    connection.ask("PRODUCE_LOG", produce(table_id, batch(b"old")))
+    alter(connection, "wider", columns=[("note", "STRING", True), ("n", "BIGINT", True)])
+    info, desc = info_of(connection, "wider")
+    columns = [(c["name"], c["id"]) for c in desc["schema"]["columns"]]
+    assert (info["schema_id"], columns) == (2, [("id", 0), ("note", 1), ("n", 2)])
+    for schema_id, count in ((1, 1), (2, 3), (None, 3)):
+        request = {"table_path": path_of("wider"), "schema_id": schema_id}
+        answer = connection.ask("GET_TABLE_SCHEMA", request)
+        assert answer["schema_id"] == (schema_id or 2)
+        assert len(json.loads(answer["schema_json"])["columns"]) == count
+    connection.ask("PRODUCE_LOG", produce(table_id, batch(b"new")))
+    assert len(read_log(connection, table_id)) == 2
+    for column, code in ((("id", "INTEGER", True), 56), (("m", "INTEGER", False), -1)):
+        with pytest.raises(ServerError) as caught:
+            alter(connection, "wider", columns=[column])
+        assert caught.value.code == code
+    with pytest.raises(ServerError) as caught:
+        alter(connection, "wider", [("a", "b")], [("x", "STRING", True)])
+    assert caught.value.code == 56
+    with pytest.raises(ServerError) as caught:
+        alter(connection, "wider", drop_columns=[{"column_name": "note"}])
+    assert caught.value.code == -1
+    with pytest.raises(ServerError) as caught:
+        alter(connection, "not_there", [("a", "b")])
+    assert caught.value.code == 7
+
+
+def test_a_database_can_be_altered(connection):
+    name = {"database_name": "changing"}
+    connection.ask("CREATE_DATABASE", {**name, "ignore_if_exists": False})
+    request = {**name, "ignore_if_not_exists": False, "comment": "hello"}
+    request["config_changes"] = [{"config_key": "a", "config_value": "1", "op_type": 0}]
+    connection.ask("ALTER_DATABASE", request)
+    found = json.loads(connection.ask("GET_DATABASE_INFO", name)["database_json"])
+    assert (found["comment"], found["custom_properties"]) == ("hello", {"a": "1"})
+    request["config_changes"] = [{"config_key": "a", "op_type": 1}]
+    connection.ask("ALTER_DATABASE", {**request, "comment": ""})
+    found = json.loads(connection.ask("GET_DATABASE_INFO", name)["database_json"])
+    assert "comment" not in found and found["custom_properties"] == {}
+    request["database_name"] = "nowhere"
+    assert code_of(connection, "ALTER_DATABASE", request) == 4
+
+
 # ---- partitions ----
 
 
@@ -445,6 +551,7 @@ def test_everything_is_there_after_a_restart_and_what_was_dropped_is_gone(tmp_pa
     with server.connect() as connection:
         keep = create_table(connection, "keep", 2)
         drop = create_table(connection, "drop")
+        alter(connection, "keep", columns=[("note", "STRING", True)])
         writer_id = connection.ask("INIT_WRITER")["writer_id"]
         path = partitioned(connection, "parts")
         for day in ("1", "2"):
