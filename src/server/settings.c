@@ -225,6 +225,22 @@ static fluss_code_t check_ranges(const fl_settings *settings, fluss_error_t *err
     return 0;
 }
 
+/* Remember what was set, for those who ask the server; the last value of a key. */
+static fluss_code_t note_given(fl_settings *settings, const setting *which, const char *value,
+                               fluss_error_t *err)
+{
+    size_t at = 0;
+    const bool is_secret = which->position == offsetof(fl_settings, sasl_credentials);
+    while (at < settings->given_count && settings->given[at].key != which->key) {
+        at++;
+    }
+    settings->given[at].key = which->key;
+    FL_TRY(store_text(is_secret ? "(hidden)" : value, &settings->arena, &settings->given[at].value,
+                      err));
+    settings->given_count += at == settings->given_count ? 1 : 0;
+    return 0;
+}
+
 fluss_code_t fl_settings_read(const fluss_kv_t *pairs, size_t count, fl_settings *settings,
                               fluss_error_t *err)
 {
@@ -232,6 +248,10 @@ fluss_code_t fl_settings_read(const fluss_kv_t *pairs, size_t count, fl_settings
     fl_arena_init(&settings->arena);
     for (size_t i = 0; i < FL_COUNT_OF(settings_table); i++) {
         FL_TRY(store(&settings_table[i], settings_table[i].fallback, settings, err));
+    }
+    settings->given = fl_arena_array(&settings->arena, count, sizeof(settings->given[0]));
+    if (settings->given == NULL) {
+        return fl_error_nomem(err);
     }
     for (size_t i = 0; i < count; i++) {
         if (pairs[i].key == NULL || pairs[i].value == NULL) {
@@ -243,6 +263,7 @@ fluss_code_t fl_settings_read(const fluss_kv_t *pairs, size_t count, fl_settings
             return refuse_unknown(pairs[i].key, err);
         }
         FL_TRY(store(which, pairs[i].value, settings, err));
+        FL_TRY(note_given(settings, which, pairs[i].value, err));
     }
     return check_ranges(settings, err);
 }

@@ -12,7 +12,9 @@ typedef bool fl_setting_BOOL;
 typedef double fl_setting_RATIO;
 
 typedef struct fl_settings {
-    fl_arena arena; /* texts */
+    fl_arena arena;    /* texts */
+    fluss_kv_t *given; /* the pairs that were set, without passwords */
+    size_t given_count;
 #define FL_SETTING(field, key, kind, fallback, meaning) fl_setting_##kind field;
 #include "server/settings.def"
 #undef FL_SETTING

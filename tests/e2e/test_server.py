@@ -15,7 +15,9 @@ from pathlib import Path
 
 import pytest
 from wire import (
+    API,
     BUILD,
+    ERROR,
     SUCCESS,
     Connection,
     Server,
@@ -466,6 +468,72 @@ def test_a_database_can_be_altered(connection):
     assert code_of(connection, "ALTER_DATABASE", request) == 4
 
 
+# ---- the cluster ----
+
+
+def test_every_advertised_key_is_served_and_no_other(server, connection):
+    hello = {"client_software_name": "t", "client_software_version": "1"}
+    answer = connection.ask("API_VERSIONS", hello)
+    keys = [version["api_key"] for version in answer["api_versions"]]
+    assert keys == sorted(set(keys))
+    assert "server_type" not in answer
+    for name, (key, _, _) in API.items():
+        kind, answer = connection.answer(connection.send(name, body=b"\xff"))
+        assert kind == ERROR
+        assert (answer["error_code"] == 2) == (key not in keys), name
+
+
+def test_what_one_server_has_not_is_answered_like_an_unused_feature(connection):
+    filters = {"resource_type": 1, "operation_type": 1, "permission_type": 1}
+    assert code_of(connection, "LIST_ACLS", {"acl_filter": filters}) == 47
+    assert code_of(connection, "CREATE_ACLS", {}) == 47
+    assert code_of(connection, "DROP_ACLS", {}) == 47
+    assert code_of(connection, "REBALANCE", {"goals": [0]}) == 61
+    assert code_of(connection, "CANCEL_REBALANCE", {}) == 62
+    assert connection.ask("LIST_REBALANCE_PROGRESS") == {"table_progress": []}
+    snapshot = {"table_id": 0, "bucket_id": 0, "snapshot_id": 1}
+    assert code_of(connection, "GET_KV_SNAPSHOT_METADATA", snapshot) == 41
+    create_table(connection, "no_key")
+    request = {"table_path": path_of("no_key")}
+    assert code_of(connection, "GET_LATEST_KV_SNAPSHOTS", request) == 20
+    assert code_of(connection, "GET_LAKE_SNAPSHOT", request) == 53
+    health = connection.ask("GET_CLUSTER_HEALTH")
+    assert health["status"] == 0
+    assert health["num_replicas"] == health["active_leader_replicas"] >= 1
+
+
+def test_settings_are_shown_and_stay(connection):
+    configs = connection.ask("DESCRIBE_CLUSTER_CONFIGS")["configs"]
+    shown = {c["config_key"]: (c["config_value"], c["config_source"]) for c in configs}
+    assert shown["server.shards"] == ("3", "INITIAL_SERVER_CONFIG")
+    change = {"config_key": "server.shards", "config_value": "4", "op_type": 0}
+    assert code_of(connection, "ALTER_CLUSTER_CONFIGS", {"alter_configs": [change]}) == 64
+
+
+def test_the_first_offsets_of_a_producer_stay_until_deleted(connection):
+    def register(offset, **more):
+        bucket = {"bucket_id": 1, "log_end_offset": offset}
+        tables = [{"table_id": 7, "bucket_offsets": [bucket]}]
+        request = {"producer_id": "job-1", "table_offsets": tables, **more}
+        return connection.ask("REGISTER_PRODUCER_OFFSETS", request)["result"]
+
+    def noted():
+        answer = connection.ask("GET_PRODUCER_OFFSETS", {"producer_id": "job-1"})
+        return [t["bucket_offsets"][0]["log_end_offset"] for t in answer["table_offsets"]]
+
+    assert noted() == []
+    assert (register(5), register(6), noted()) == (0, 1, [5])
+    for _ in range(2):
+        connection.ask("DELETE_PRODUCER_OFFSETS", {"producer_id": "job-1"})
+    assert noted() == []
+    assert register(8, ttl_ms=1) == 0
+    deadline = time.monotonic() + 10
+    while noted() and time.monotonic() < deadline:
+        pass
+    assert (noted(), register(9)) == ([], 0)
+    assert code_of(connection, "GET_PRODUCER_OFFSETS", {"producer_id": "no/good"}) == 63
+
+
 # ---- partitions ----
 
 
@@ -626,6 +694,9 @@ def test_a_password_is_never_shown(tmp_path):
     )
     assert done.returncode != 0
     assert "hushhush" not in done.stderr + done.stdout
+    options = ("--sasl-listen", "127.0.0.1:0", "--sasl-user", "al:hushhush")
+    with Server(tmp_path / "data", *options) as server, server.connect() as connection:
+        assert "hushhush" not in repr(connection.ask("DESCRIBE_CLUSTER_CONFIGS"))
 
 
 def test_a_configuration_file_and_options_that_beat_it(tmp_path):
