@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import _arrow, _core
-from .errors import FlussError
+from .errors import ErrorCode, FlussError
 from .filters import Predicate
 from .futures import (
     Deferred,
@@ -33,7 +35,7 @@ class TableScan(_Answer):
     @classmethod
     def _of(cls, table: Any) -> TableScan:
         return cls._make(
-            _table=table, _columns=None, _fixed=False, _limit=None, _predicate=None, _exact=False
+            _table=table, _columns=None, _fixed=None, _limit=None, _predicate=None, _exact=False
         )
 
     def project(self, indices: Sequence[int]) -> TableScan:
@@ -52,7 +54,8 @@ class TableScan(_Answer):
         return self
 
     def with_fixed_schema(self, fixed_schema: bool) -> TableScan:
-        """Align Arrow batches with the schema the table has now; else they are as written."""
+        """Whether Arrow batches of polls have the schema that the table has now (the default), or
+        the one they were written with. Records and bounded reads always have the present one."""
         require(fixed_schema, bool, "fixed_schema")
         self._fixed = fixed_schema
         return self
@@ -92,9 +95,13 @@ class TableScan(_Answer):
         table, names = self._table, self._names()
         pred = None if self._predicate is None else self._predicate._build(table._trees)
         wanted = None if self._columns is None else names
-        as_written = batches and not self._fixed
-        handle = _core.open_scanner(table._handle, batches, as_written, self._exact, wanted, pred)
-        return LogScanner._of(table, handle, names, batches)
+        as_written = batches and self._fixed is False
+
+        def open_handle(written: bool) -> Any:
+            return _core.open_scanner(table._handle, batches, written, self._exact, wanted, pred)
+
+        aligned = (lambda: open_handle(False)) if as_written else None
+        return LogScanner._of(table, open_handle(as_written), names, batches, aligned)
 
     def _create(self, batches: bool) -> FlussFuture:
         if self._limit is not None:
@@ -149,17 +156,22 @@ class LogScanner(_Answer):
     """Reads the log of a table. One call at a time."""
 
     @classmethod
-    def _of(cls, table: Any, handle: Any, names: list[str], batches: bool) -> LogScanner:
+    def _of(
+        cls, table: Any, handle: Any, names: list[str], batches: bool, aligned: Callable | None
+    ) -> LogScanner:
         return cls._make(
             _table=table,
             _handle=handle,
             _names=names,
             _batches=batches,
+            _aligned=aligned,
             _codec=None if batches else table._codec(names),
             _schema=None,
             _backlog=deque(),
             _memory=None,
             _reader=None,
+            _reading=None,
+            _partitions=frozenset(),
         )
 
     # --- subscriptions ---
@@ -238,10 +250,23 @@ class LogScanner(_Answer):
                 raise FlussError(f"bucket id {bucket} is out of range: below {info.num_buckets}")
             if offset < 0 and offset not in (EARLIEST_OFFSET, LATEST_OFFSET):
                 raise FlussError(f"start_offset {offset} is neither >= 0 nor a known constant")
+        self._require_partitions({partition for partition, _, _ in entries})
         positions = [(info.table_id, p, bucket, offset) for p, bucket, offset in entries]
         _core.subscribe(self._open_handle(), positions)
         self._memory = None
         self._forget({entry[:3] for entry in positions})
+
+    def _require_partitions(self, wanted: set[int]) -> None:
+        info = self._table._info
+        if not info.is_partitioned() or wanted <= self._partitions:
+            return
+        listed = self._table._connection.get_admin().list_partition_infos(info.table_path)
+        self._partitions = frozenset(partition.partition_id for partition in listed.result())
+        for partition in sorted(wanted - self._partitions):
+            raise FlussError(
+                f"partition id {partition} does not exist in {self._table._name()}",
+                ErrorCode.PARTITION_NOT_EXISTS,
+            )
 
     def _unsubscribe(self, partition: int, bucket: int) -> None:
         self._require_no_reader()
@@ -332,14 +357,26 @@ class LogScanner(_Answer):
     def to_arrow(self) -> Any:
         """All rows of the subscribed buckets up to now, as one pyarrow.Table."""
         self._require_mode(True, "to_arrow", "poll()")
-        schema = self._arrow_schema()
-        return in_thread(DeferredTable, lambda future: self._read_all(schema, future))
+        return self._start_reading(DeferredTable, lambda table: table)
 
     def to_pandas(self) -> Any:
         """All rows of the subscribed buckets up to now, as one pandas.DataFrame."""
         self._require_mode(True, "to_pandas", "poll()")
-        schema = self._arrow_schema()
-        return in_thread(DeferredFrame, lambda future: self._read_all(schema, future).to_pandas())
+        return self._start_reading(DeferredFrame, lambda table: table.to_pandas())
+
+    def _start_reading(self, kind: type[Deferred], convert: Callable[[Any], Any]) -> Any:
+        """Read in a thread, after a read that is under way: older programs ask for a table and a
+        frame one after the other and look at both later."""
+        schema, before = self._arrow_schema(), self._reading
+
+        def work(future: Any) -> Any:
+            if before is not None:
+                with contextlib.suppress(asyncio.CancelledError):
+                    FlussFuture.exception(before)
+            return convert(self._read_all(schema, future))
+
+        self._reading = in_thread(kind, work)
+        return self._reading
 
     def _start_read(self, remembered: bool) -> tuple[Any, list[tuple]]:
         """Begin to read up to now: the stream, and the positions it starts from."""
@@ -350,7 +387,11 @@ class LogScanner(_Answer):
             positions = self._memory
         if not positions:
             raise FlussError("No buckets subscribed: call subscribe() first")
-        return _core.read(self._handle, None), positions
+        reader = self._handle
+        if self._aligned is not None:
+            reader = self._aligned()
+            _core.subscribe(reader, positions)
+        return _core.read(reader, None), positions
 
     def _read_all(self, schema: Any, future: Any) -> Any:
         stream, positions = self._start_read(remembered=True)

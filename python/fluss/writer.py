@@ -39,14 +39,12 @@ class _Writer(_core.Writer):
             return
         wanted = self._batch_columns()
         missing = [name for name in wanted if name not in names]
-        if missing:
-            raise FlussError(f"Arrow batch lacks column {missing[0]!r}; expected columns: {wanted}")
         extra = [name for name in names if name not in wanted]
-        if extra:
-            raise FlussError(
-                f"Arrow batch has column {extra[0]!r}, which the table has not; "
-                f"expected columns: {wanted}"
-            )
+        if missing or extra:
+            lacks = f"lacks the columns {missing}" if missing else ""
+            has = f"has columns that the table has not, {extra}" if extra else ""
+            what = " and ".join(filter(None, (lacks, has)))
+            raise FlussError(f"Arrow batch {what}; expected columns: {wanted}")
         if len(set(names)) != len(names):
             raise FlussError(f"Arrow batch has several columns of one name: {names}")
 
