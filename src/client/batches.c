@@ -222,8 +222,7 @@ fluss_code_t fluss_batches_take(fluss_batches_t *batches, size_t i, struct Arrow
         *first = (fluss_position_t){.bucket = chunk->bucket, .offset = chunk->first_offset};
     }
     if (last_offset != NULL) {
-        *last_offset = chunk->offsets != NULL ? chunk->offsets[chunk->row_count - 1]
-                                              : chunk->first_offset + chunk->row_count - 1;
+        *last_offset = fl_chunk_offset(chunk, chunk->row_count - 1);
     }
     return 0;
 }

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "client/metadata.h"
+#include "client/predicate.h"
 #include "client/random.h"
 #include "client/scan_private.h"
 
@@ -360,6 +361,12 @@ static fluss_code_t build_table(const fl_fetch *fetch, const fl_scan_plan *plan,
     table->buckets_req = fl_arena_array(arena, fetch->part_count, sizeof(*table->buckets_req));
     if (table->buckets_req == NULL) {
         return fl_error_nomem(err);
+    }
+    if (plan->filter != NULL && plan->table->settings.log_format == FL_LOG_FORMAT_ARROW) {
+        table->has_filter_predicate = table->has_filter_schema_id = true;
+        table->filter_schema_id = plan->table->schema_id;
+        FL_TRY(fl_pred_message(plan->filter, plan->table->schema, arena, &table->filter_predicate,
+                               err));
     }
     for (size_t i = 0; i < fetch->part_count; i++) {
         const fetch_part *part = &fetch->parts[i];

@@ -294,3 +294,83 @@ fluss_code_t fl_pred_message(const fluss_pred_t *pred, const fl_schema *schema, 
         .function = pred->all ? 0 : 1, .children = children, .children_count = pred->count};
     return 0;
 }
+
+/* ---- row by row ---- */
+
+static bool text_matches(const fluss_pred_t *pred, const fluss_datum_t *value)
+{
+    const fluss_datum_t *part = &pred->literals[0];
+    if (part->type == FLUSS_NULL || part->v.s.len > value->v.s.len) {
+        return false;
+    }
+    const size_t size = part->v.s.len, surplus = value->v.s.len - size;
+    const char *text = value->v.s.ptr;
+    if (pred->op == FLUSS_CMP_STARTS) {
+        return size == 0 || memcmp(text, part->v.s.ptr, size) == 0;
+    }
+    if (pred->op == FLUSS_CMP_ENDS) {
+        return size == 0 || memcmp(text + surplus, part->v.s.ptr, size) == 0;
+    }
+    return size == 0 || memmem(text, value->v.s.len, part->v.s.ptr, size) != NULL;
+}
+
+static bool is_in_list(const fluss_pred_t *pred, const fluss_datum_t *value)
+{
+    for (size_t i = 0; i < pred->count; i++) {
+        if (pred->literals[i].type != FLUSS_NULL &&
+            fl_datum_compare(value, &pred->literals[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool leaf_passes(const fluss_pred_t *pred, const fluss_datum_t *value)
+{
+    if (pred->op == FLUSS_CMP_IS_NULL || pred->op == FLUSS_CMP_NOT_NULL) {
+        return (value->type == FLUSS_NULL) == (pred->op == FLUSS_CMP_IS_NULL);
+    }
+    if (value->type == FLUSS_NULL) {
+        return false;
+    }
+    if (pred->op == FLUSS_CMP_IN || pred->op == FLUSS_CMP_NOT_IN) {
+        return is_in_list(pred, value) == (pred->op == FLUSS_CMP_IN);
+    }
+    if (pred->op >= FLUSS_CMP_STARTS) {
+        return text_matches(pred, value);
+    }
+    if (pred->literals[0].type == FLUSS_NULL) {
+        return false;
+    }
+    const int order = fl_datum_compare(value, &pred->literals[0]);
+    switch (pred->op) {
+    case FLUSS_CMP_EQ:
+        return order == 0;
+    case FLUSS_CMP_NE:
+        return order != 0;
+    case FLUSS_CMP_LT:
+        return order < 0;
+    case FLUSS_CMP_LE:
+        return order <= 0;
+    case FLUSS_CMP_GT:
+        return order > 0;
+    default:
+        return order >= 0;
+    }
+}
+
+fluss_code_t fl_pred_test(const fluss_pred_t *pred, fl_pred_value_fn value, void *context,
+                          bool *passes)
+{
+    if (pred->is_leaf) {
+        fluss_datum_t found;
+        FL_TRY(value(context, pred->column, &found));
+        *passes = leaf_passes(pred, &found);
+        return 0;
+    }
+    *passes = pred->all;
+    for (size_t i = 0; i < pred->count && *passes == pred->all; i++) {
+        FL_TRY(fl_pred_test(pred->children[i], value, context, passes));
+    }
+    return 0;
+}

@@ -19,8 +19,8 @@ FLUSS_CHECKED fluss_code_t fl_pred_message(const fluss_pred_t *pred, const fl_sc
                                            fl_arena *arena, fl_msg_pb_predicate *out,
                                            fluss_error_t *err);
 /** Whether a row passes; SQL's rules: a comparison with a null does not.
- * @param value reads a column of the table by index */
-typedef fluss_code_t (*fl_pred_value_fn)(void *context, size_t column, fluss_datum_t *out);
+ * @param value reads a column by name */
+typedef fluss_code_t (*fl_pred_value_fn)(void *context, const char *column, fluss_datum_t *out);
 FLUSS_CHECKED fluss_code_t fl_pred_test(const fluss_pred_t *pred, fl_pred_value_fn value,
                                         void *context, bool *passes);
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "client/predicate.h"
 #include "client/scan_private.h"
 #include "format/arrow.h"
 #include "format/row_log.h"
@@ -201,6 +202,93 @@ static fluss_code_t cut_front(fl_chunk *chunk, int64_t rows, fluss_error_t *err)
     return 0;
 }
 
+typedef struct filtering {
+    const fl_schema *schema;
+    const fl_arrow_rows *rows;
+    fl_arena arena;
+    int64_t row;
+} filtering;
+
+static fluss_code_t filter_value(void *context, const char *column, fluss_datum_t *out)
+{
+    filtering *f = context;
+    const ptrdiff_t index = fl_schema_find(f->schema, column, strlen(column));
+    if (index < 0) { /* a column that was added later */
+        *out = (fluss_datum_t){.type = FLUSS_NULL};
+        return 0;
+    }
+    return fl_arrow_rows_get(f->rows, f->row, (size_t)index, &f->arena, out, NULL);
+}
+
+/* The rows that pass, by index; *count of them. */
+static fluss_code_t find_passing(const fl_scan_plan *plan, filtering *f, int64_t row_count,
+                                 int64_t *indexes, size_t *count, fluss_error_t *err)
+{
+    for (f->row = 0; f->row < row_count; f->row++) {
+        bool passes = false;
+        if (fl_pred_test(plan->filter, filter_value, f, &passes) != 0) {
+            return fl_error_corrupt(err, "row %lld can't be read", (long long)f->row);
+        }
+        if (passes) {
+            indexes[(*count)++] = f->row;
+        }
+        fl_arena_reset(&f->arena);
+    }
+    return 0;
+}
+
+/* Keep the rows that pass the filter, with their offsets and change types. */
+static fluss_code_t keep_passing(fl_chunk *chunk, const fl_schema *schema, const int64_t *indexes,
+                                 size_t count, fluss_error_t *err)
+{
+    struct ArrowArray kept = {0};
+    int64_t *offsets = fl_calloc(count + 1, sizeof(*offsets));
+    uint8_t *types = fl_calloc(count + 1, 1);
+    const fluss_code_t rc = offsets == NULL || types == NULL
+                                ? fl_error_nomem(err)
+                                : fl_arrow_take(schema, &chunk->array, indexes, count, &kept, err);
+    if (rc != 0) {
+        fl_free(offsets);
+        fl_free(types);
+        return rc;
+    }
+    for (size_t i = 0; i < count; i++) {
+        offsets[i] = chunk->first_offset + indexes[i];
+        types[i] = chunk->change_types != NULL ? chunk->change_types[indexes[i]] : 0;
+    }
+    chunk->array.release(&chunk->array);
+    chunk->array = kept;
+    chunk->change_types = chunk->change_types != NULL ? types : NULL;
+    fl_free(chunk->owned_types);
+    chunk->owned_types = types;
+    chunk->offsets = offsets;
+    chunk->first_offset = count > 0 ? offsets[0] : chunk->first_offset;
+    chunk->row_count = (int64_t)count;
+    return 0;
+}
+
+static fluss_code_t filter_chunk(fl_chunk *chunk, const fl_scan_plan *plan, const fl_schema *schema,
+                                 fluss_error_t *err)
+{
+    filtering f = {.schema = schema};
+    fl_arrow_rows *rows = NULL;
+    FL_TRY(fl_arrow_rows_new(schema, &chunk->array, &rows, err));
+    f.rows = rows;
+    fl_arena_init(&f.arena);
+    size_t count = 0;
+    int64_t *indexes = fl_calloc((size_t)chunk->row_count + 1, sizeof(*indexes));
+    fluss_code_t rc = indexes == NULL
+                          ? fl_error_nomem(err)
+                          : find_passing(plan, &f, chunk->row_count, indexes, &count, err);
+    fl_arrow_rows_free(rows);
+    fl_arena_deinit(&f.arena);
+    if (rc == 0) {
+        rc = keep_passing(chunk, schema, indexes, count, err);
+    }
+    fl_free(indexes);
+    return rc;
+}
+
 static fluss_code_t fill_chunk(fl_chunk *chunk, const fl_scan_plan *plan, const fl_schema *written,
                                const fl_log_batch *batch, fl_frame *frame, int64_t from,
                                fluss_error_t *err)
@@ -213,16 +301,21 @@ static fluss_code_t fill_chunk(fl_chunk *chunk, const fl_scan_plan *plan, const 
                       "the batch holds %lld rows, its header says %d",
                       (long long)chunk->array.length, batch->record_count);
     }
+    chunk->first_offset = batch->base_offset;
+    chunk->timestamp_ms = batch->commit_timestamp_ms;
+    chunk->row_count = batch->record_count;
+    chunk->bytes = batch->bytes.size;
+    if (rc == 0) {
+        rc = cut_front(chunk, from > batch->base_offset ? from - batch->base_offset : 0, err);
+    }
+    if (rc == 0 && plan->is_exact && plan->filter != NULL) {
+        rc = filter_chunk(chunk, plan, schema, err);
+    }
     if (rc == 0) {
         rc = fl_scan_arrange(plan, schema, &chunk->array, &chunk->schema, err);
     }
     fl_schema_unref(schema);
     FL_TRY(rc);
-    chunk->first_offset = batch->base_offset;
-    chunk->timestamp_ms = batch->commit_timestamp_ms;
-    chunk->row_count = batch->record_count;
-    chunk->bytes = batch->bytes.size;
-    FL_TRY(cut_front(chunk, from > batch->base_offset ? from - batch->base_offset : 0, err));
     return plan->is_batches ? 0
                             : fl_arrow_rows_new(chunk->schema, &chunk->array, &chunk->rows, err);
 }
@@ -256,6 +349,10 @@ fluss_code_t fl_scan_decode(const fl_scan_plan *plan, const fluss_bucket_t *buck
                         plan->table->name, bucket->bucket, (long long)batch->base_offset);
         fl_chunk_unref(chunk);
         return rc;
+    }
+    if (chunk->row_count == 0) {
+        fl_chunk_unref(chunk);
+        chunk = NULL;
     }
     *out = chunk;
     return 0;

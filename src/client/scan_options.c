@@ -75,8 +75,9 @@ static fluss_code_t read_columns(fl_scan_plan *plan, const fluss_scan_opts_t *op
                                      schema->columns[plan->wire_columns[i]].name);
         }
     }
-    if (plan->table->settings.log_format != FL_LOG_FORMAT_ARROW) {
-        fl_free(plan->wire_columns); /* rows are not projected by the server */
+    if (plan->table->settings.log_format != FL_LOG_FORMAT_ARROW || plan->is_exact) {
+        /* The server projects columns only, and an exact filter may want others. */
+        fl_free(plan->wire_columns);
         plan->wire_columns = NULL;
     }
     return fl_schema_project(schema, plan->columns, count, &plan->output, err);
@@ -90,7 +91,7 @@ fluss_code_t fl_scan_plan_init(fl_scan_plan *plan, fl_table *table, const fluss_
         .is_batches = opts->batches,
         .is_write_time = opts->write_time_schema,
         .check_crc = table->client->config->scan_check_crc.number != 0,
-        .is_exact = opts->exact_filter,
+        .is_exact = opts->exact_filter && opts->filter != NULL,
     };
     fluss_code_t rc = 0;
     if (opts->n_columns == 0) {

@@ -27,7 +27,7 @@ static fl_piece *take_piece(fl_scanner *scanner, fl_scan_bucket *bucket, int64_t
         part->next = NULL;
         part->chunk = fl_chunk_ref(piece->chunk);
         part->count = row_count_max;
-        part->next_offset = piece->chunk->first_offset + piece->from + row_count_max;
+        part->next_offset = fl_chunk_offset(piece->chunk, piece->from + row_count_max - 1) + 1;
         part->bytes = 0; /* stays with the rest */
         piece->from += row_count_max;
         piece->count -= row_count_max;

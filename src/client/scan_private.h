@@ -47,6 +47,11 @@ typedef struct fl_chunk {
     fl_frame *frame; /* holds change_types; shares */
     size_t bytes;
 } fl_chunk;
+/** Log offset of a row. */
+static inline int64_t fl_chunk_offset(const fl_chunk *chunk, int64_t row)
+{
+    return chunk->offsets != NULL ? chunk->offsets[row] : chunk->first_offset + row;
+}
 fl_chunk *fl_chunk_ref(fl_chunk *chunk);
 void fl_chunk_unref(fl_chunk *chunk);
 

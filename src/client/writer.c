@@ -9,7 +9,7 @@
 #include "client/hash_choice.h"
 #include "client/writer_private.h"
 
-enum { KEY_SIZE_MAX = 1 << 20, NAME_SIZE_MAX = 4096 };
+enum { KEY_SIZE_MAX = 64 << 20, NAME_SIZE_MAX = 4096 };
 
 fl_writer *fl_writer_ref(fl_writer *writer)
 {
