@@ -124,8 +124,9 @@ static fluss_code_t open_ends(table_scan *scan)
 static fluss_code_t open_scanner(table_scan *scan, fluss_path_t path)
 {
     fluss_error_t *err = &scan->remote.err;
-    const fluss_scan_opts_t opts = {
-        .size = sizeof(opts), .names = scan->columns, .n_columns = scan->n_columns};
+    const fluss_scan_opts_t opts = {.size = sizeof(opts),
+                                    .names = scan->n_columns != 0 ? scan->columns : NULL,
+                                    .n_columns = scan->n_columns};
     fluss_code_t rc = fluss_await_table(fluss_open_table(scan->remote.conn, path),
                                         scan->remote.timeout_ms, &scan->table, err);
     if (rc == 0) {
