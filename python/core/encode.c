@@ -289,7 +289,10 @@ static int refuse_unknown_key(const fc_encoder *encoder, const fc_type *row, PyO
             break;
         }
         const int is_known = PySequence_Contains(names, key);
-        if (is_known == 0) {
+        if (is_known == 0 && encoder->depth > 0) {
+            fc_encode_fail(encoder, "%s has unknown field '%U'; expected fields: %S", what, key,
+                           names);
+        } else if (is_known == 0) {
             fc_refuse(encoder->state, "%s has unknown field '%U'; expected fields: %S", what, key,
                       names);
         }

@@ -94,9 +94,20 @@ static int encode_time(fc_encoder *encoder, const fc_type *type, PyObject *value
 
 /* ---- timestamps ---- */
 
-/* Cut to the column's precision; digits beyond it are dropped, towards the past. */
-static void store_moment(const fc_type *type, int64_t ms, int64_t nanos, fluss_datum_t *out)
+/* Cut to the column's precision; digits beyond it are dropped, towards the past. Precisions that
+ * count nanoseconds in 64 bits reach from 1677 to 2262 only. */
+static int store_moment(const fc_encoder *encoder, const fc_type *type, int64_t ms, int64_t nanos,
+                        fluss_datum_t *out)
 {
+    int64_t whole;
+    if (type->precision > 6 &&
+        (__builtin_mul_overflow(ms + (ms < 0), 1000000, &whole) ||
+         __builtin_add_overflow(whole, nanos - (ms < 0 ? 1000000 : 0), &whole))) {
+        return fc_encode_fail(encoder,
+                              "%lld milliseconds since 1970 do not fit %s(%d), which counts "
+                              "nanoseconds in 64 bits",
+                              (long long)ms, fc_type_name(type), type->precision);
+    }
     static const int64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000};
     if (type->precision < 3) {
         const int64_t unit = powers[3 - type->precision];
@@ -107,6 +118,7 @@ static void store_moment(const fc_type *type, int64_t ms, int64_t nanos, fluss_d
     }
     out->v.i = ms;
     out->nanos = (int32_t)nanos;
+    return 0;
 }
 
 /* Milliseconds that the offset of an aware value is ahead of UTC, and the microseconds left;
@@ -167,8 +179,7 @@ static int encode_datetime(fc_encoder *encoder, const fc_type *type, PyObject *v
     const int64_t seconds = ((days * 24 + f[3]) * 60 + f[4]) * 60 + f[5];
     const int64_t us = seconds * 1000000 + f[6] - offset_us;
     const int64_t ms = us >= 0 ? us / 1000 : -((999 - us) / 1000);
-    store_moment(type, ms, (us - ms * 1000) * 1000 + extra_ns, out);
-    return 0;
+    return store_moment(encoder, type, ms, (us - ms * 1000) * 1000 + extra_ns, out);
 }
 
 /* numpy.datetime64 and objects with to_pydatetime(), by the Python half: (ms, nanos), a datetime,
@@ -191,7 +202,7 @@ static int encode_odd_moment(fc_encoder *encoder, const fc_type *type, PyObject 
         long long ms = 0;
         int nanos = 0;
         rc = PyArg_ParseTuple(known, "Li", &ms, &nanos) ? 0 : -1;
-        store_moment(type, ms, nanos, out);
+        rc = rc == 0 ? store_moment(encoder, type, ms, nanos, out) : -1;
     }
     Py_DECREF(known);
     return rc;
