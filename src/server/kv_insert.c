@@ -10,29 +10,14 @@
 
 typedef struct insertion {
     fl_kv_tablet *tablet;
-    uint32_t *key_columns; /* of the physical key */
-    const fl_type **key_types;
-    size_t key_count;
     fl_buf row, batch;
 } insertion;
 
-static fluss_code_t prepare(insertion *self, fl_kv_tablet *tablet, fl_arena *arena,
-                            fluss_error_t *err)
+static fluss_code_t prepare(insertion *self, fl_kv_tablet *tablet, fluss_error_t *err)
 {
-    const fl_schema *schema = fl_kv_latest(tablet);
     *self = (insertion){.tablet = tablet};
     fl_buf_init(&self->row, INT32_MAX);
     fl_buf_init(&self->batch, INT32_MAX);
-    self->key_columns =
-        fl_arena_array(arena, schema->primary_key_count, sizeof(*self->key_columns));
-    self->key_types = fl_arena_array(arena, schema->primary_key_count, sizeof(*self->key_types));
-    if (self->key_columns == NULL || self->key_types == NULL) {
-        return fl_error_nomem(err);
-    }
-    self->key_count = fl_table_physical_key(tablet->info->desc, self->key_columns);
-    for (size_t i = 0; i < self->key_count; i++) {
-        self->key_types[i] = &schema->columns[self->key_columns[i]].type;
-    }
     if (tablet->settings.key_format != FL_KEY_COMPACTED) {
         return fl_error(
             err, FLUSS_E_UNSUPPORTED_VERSION, FLUSS_KIND_UNSUPPORTED,
@@ -69,20 +54,23 @@ static fluss_code_t add_row(insertion *self, fl_kv_builder *builder, fl_slice ke
     fl_kv_tablet *tablet = self->tablet;
     const fl_kv_version *version = &tablet->versions[tablet->version_count - 1];
     const size_t count = version->schema->column_count;
+    const fl_kv_key_columns *columns = &tablet->key_columns;
     fl_arena_reset(&tablet->arena);
-    fluss_datum_t *key_values =
-        fl_arena_array(&tablet->arena, self->key_count, sizeof(*key_values));
     fluss_datum_t *values = fl_arena_array(&tablet->arena, count, sizeof(*values));
-    if (key_values == NULL || values == NULL) {
+    if (values == NULL) {
         return fl_error_nomem(err);
     }
     fl_buf_reset(&self->row);
-    FL_TRY(fl_buf_append_zeros(&self->row, (self->key_count + 7) / 8, err));
+    FL_TRY(fl_buf_append_zeros(&self->row, (columns->count + 7) / 8, err));
     FL_TRY(fl_buf_append_slice(&self->row, key, err));
-    FL_TRY(fl_row_decode(FL_ROW_COMPACTED, self->key_types, fl_buf_slice(&self->row),
-                         self->key_count, &tablet->arena, key_values, err));
-    for (size_t i = 0; i < self->key_count; i++) {
-        values[self->key_columns[i]] = key_values[i];
+    if (fl_row_decode(FL_ROW_COMPACTED, columns->types, fl_buf_slice(&self->row), columns->count,
+                      &tablet->arena, columns->values, err) != 0) {
+        return fl_error(err, FLUSS_E_CORRUPT_RECORD, FLUSS_KIND_CORRUPT,
+                        "insert_if_not_exists: a key of %zu bytes is not one of table %s.%s",
+                        key.size, tablet->info->database, tablet->info->name);
+    }
+    for (size_t i = 0; i < columns->count; i++) {
+        values[columns->indexes[i]] = columns->values[i];
     }
     FL_TRY(fill_partition_columns(self, values, err));
     fl_buf_reset(&tablet->value);
@@ -143,7 +131,7 @@ fluss_code_t fl_kv_tablet_insert_missing(fl_kv_tablet *tablet, const fl_slice *k
     fl_arena arena;
     fl_arena_init(&arena);
     *appended = (fl_log_appended){.base_offset = -1, .log_end_offset = -1};
-    fluss_code_t rc = prepare(&self, tablet, &arena, err);
+    fluss_code_t rc = prepare(&self, tablet, err);
     if (rc == 0) {
         rc = build(&self, keys, count, err);
     }

@@ -129,12 +129,29 @@ static fluss_code_t fill_auto_increment(fl_kv_tablet *tablet, fluss_datum_t *row
     return 0;
 }
 
+/* The log brings a row back under the key of its values, so that must be the key it came with. */
+static fluss_code_t check_key(fl_kv_tablet *tablet, fl_slice key, fluss_error_t *err)
+{
+    fl_slice wanted;
+    const fluss_code_t rc = fl_kv_key_of(tablet, tablet->new_row, &wanted, err);
+    if (rc != 0 && rc != FLUSS_E_CLIENT) {
+        return rc;
+    }
+    if (rc == FLUSS_E_CLIENT || !fl_slice_equal(key, wanted)) {
+        return fl_error(err, FLUSS_E_CORRUPT_RECORD, FLUSS_KIND_CORRUPT,
+                        "table %s.%s: a key of %zu bytes is not that of its row",
+                        tablet->info->database, tablet->info->name, key.size);
+    }
+    return 0;
+}
+
 static fluss_code_t upsert_record(const put_state *put, fl_slice key, fl_slice row,
                                   const old_value *old, fluss_error_t *err)
 {
     fl_kv_tablet *tablet = put->tablet;
     fl_merged merged;
     FL_TRY(fl_kv_decode(tablet, put->schema_id, row, tablet->new_row, err));
+    FL_TRY(check_key(tablet, key, err));
     FL_TRY(fl_merge_upsert(&put->merge, old->exists ? tablet->old_row : NULL, tablet->new_row,
                            &tablet->arena, tablet->out_row, &merged, err));
     if (merged == FL_MERGED_OLD) {

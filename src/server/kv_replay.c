@@ -13,48 +13,18 @@ enum { READ_SIZE = 4 << 20 };
 typedef struct replay {
     fl_kv_tablet *tablet;
     fl_kv_write *write;
-    fl_buf key; /* of the row at hand */
-    const fl_type **key_types;
-    uint32_t *key_columns;
-    fluss_datum_t *key_values;
-    size_t key_count;
 } replay;
-
-static fluss_code_t begin(replay *self, fl_kv_tablet *tablet, fluss_error_t *err)
-{
-    const fl_schema *schema = fl_kv_latest(tablet);
-    fl_arena *arena = &tablet->versions_arena;
-    *self = (replay){.tablet = tablet};
-    fl_buf_init(&self->key, INT32_MAX);
-    self->key_columns =
-        fl_arena_array(arena, schema->primary_key_count, sizeof(*self->key_columns));
-    self->key_types = fl_arena_array(arena, schema->primary_key_count, sizeof(*self->key_types));
-    self->key_values = fl_arena_array(arena, schema->primary_key_count, sizeof(*self->key_values));
-    if (self->key_columns == NULL || self->key_types == NULL || self->key_values == NULL) {
-        return fl_error_nomem(err);
-    }
-    self->key_count = fl_table_physical_key(tablet->info->desc, self->key_columns);
-    for (size_t i = 0; i < self->key_count; i++) {
-        self->key_types[i] = &schema->columns[self->key_columns[i]].type;
-    }
-    return 0;
-}
 
 static fluss_code_t apply_record(replay *self, fluss_change_t change, const fluss_datum_t *values,
                                  fluss_error_t *err)
 {
     fl_kv_tablet *tablet = self->tablet;
-    fl_slice full;
+    fl_slice key, full;
     if (change == FLUSS_UPDATE_BEFORE) {
         return 0;
     }
-    fl_buf_reset(&self->key);
-    for (size_t i = 0; i < self->key_count; i++) {
-        self->key_values[i] = values[self->key_columns[i]];
-    }
-    FL_TRY(fl_key_encode(tablet->settings.key_format, self->key_types, self->key_values,
-                         self->key_count, &self->key, err));
-    FL_TRY(fl_kv_row_key(tablet, fl_buf_slice(&self->key), &full, err));
+    FL_TRY(fl_kv_key_of(tablet, values, &key, err));
+    FL_TRY(fl_kv_row_key(tablet, key, &full, err));
     if (tablet->row_count >= 0) {
         tablet->row_count += change == FLUSS_INSERT ? 1 : change == FLUSS_DELETE ? -1 : 0;
     }
@@ -65,16 +35,6 @@ static fluss_code_t apply_record(replay *self, fluss_change_t change, const flus
     FL_TRY(fl_kv_encode_value(tablet, values, err));
     fl_kv_write_put(self->write, FL_KV_ROWS, full, fl_buf_slice(&tablet->value));
     return 0;
-}
-
-/* Values of a batch's own schema as the latest one's. */
-static void align(const fl_kv_tablet *tablet, const fl_kv_version *version,
-                  const fluss_datum_t *own, fluss_datum_t *values)
-{
-    for (size_t i = 0; i < fl_kv_latest(tablet)->column_count; i++) {
-        const int32_t source = version->source[i];
-        values[i] = source >= 0 ? own[source] : (fluss_datum_t){.type = FLUSS_NULL};
-    }
 }
 
 static fluss_code_t apply_arrow(replay *self, const fl_log_batch *batch,
@@ -93,7 +53,7 @@ static fluss_code_t apply_arrow(replay *self, const fl_log_batch *batch,
             FL_TRY_OUT(
                 fl_arrow_rows_get(rows, row, i, &tablet->arena, &tablet->as_written[i], err));
         }
-        align(tablet, version, tablet->as_written, tablet->new_row);
+        fl_kv_align(tablet, version, tablet->as_written, tablet->new_row);
         FL_TRY_OUT(apply_record(self, (fluss_change_t)batch->change_types.data[row],
                                 tablet->new_row, err));
     }
@@ -124,7 +84,7 @@ static fluss_code_t apply_rows(replay *self, const fl_log_batch *batch,
         FL_TRY(fl_row_decode(is_indexed ? FL_ROW_INDEXED : FL_ROW_COMPACTED, version->types,
                              record.row, version->schema->column_count, &tablet->arena,
                              tablet->as_written, err));
-        align(tablet, version, tablet->as_written, tablet->new_row);
+        fl_kv_align(tablet, version, tablet->as_written, tablet->new_row);
         FL_TRY(apply_record(self, record.change_type, tablet->new_row, err));
     }
 }
@@ -188,19 +148,21 @@ static fluss_code_t check_range(fl_kv_tablet *tablet, fluss_error_t *err)
             (long long)start, (long long)end);
     }
     tablet->applied_offset = 0;
+    tablet->next_id = tablet->ids_end = 0;
     tablet->row_count = tablet->row_count >= 0 ? 0 : -1;
     return fl_kv_erase_prefix(tablet->store, tablet->prefix, err);
 }
 
 fluss_code_t fl_kv_replay(fl_kv_tablet *tablet, fluss_error_t *err)
 {
-    replay self;
+    replay self = {.tablet = tablet};
     fluss_code_t rc = check_range(tablet, err);
-    if (rc != 0 || tablet->applied_offset == fl_log_store_end_offset(tablet->log)) {
+    int64_t offset = tablet->applied_offset;
+    if (rc != 0 || offset == fl_log_store_end_offset(tablet->log)) {
         return rc;
     }
-    FL_TRY(begin(&self, tablet, err));
-    int64_t offset = tablet->applied_offset;
+    /* The rows of the log may have ids of the block that the store's state does not know of. */
+    tablet->next_id = tablet->ids_end = 0;
     while (rc == 0 && offset < fl_log_store_end_offset(tablet->log)) {
         fl_frame *frame;
         rc = fl_log_store_read(tablet->log, offset, READ_SIZE, true, &frame, err);
@@ -211,6 +173,5 @@ fluss_code_t fl_kv_replay(fl_kv_tablet *tablet, fluss_error_t *err)
             self.write = NULL;
         }
     }
-    fl_buf_deinit(&self.key);
     return rc;
 }

@@ -95,17 +95,44 @@ static fluss_code_t prepare_version(fl_kv_tablet *tablet, const fl_schema *schem
     return 0;
 }
 
+static fluss_code_t prepare_key_columns(fl_kv_tablet *tablet, fluss_error_t *err)
+{
+    const fl_schema *schema = fl_kv_latest(tablet);
+    const size_t count_max = schema->primary_key_count;
+    fl_kv_key_columns *key = &tablet->key_columns;
+    key->indexes = fl_arena_array(&tablet->versions_arena, count_max, sizeof(*key->indexes));
+    key->types = fl_arena_array(&tablet->versions_arena, count_max, sizeof(*key->types));
+    key->values = fl_arena_array(&tablet->versions_arena, count_max, sizeof(*key->values));
+    if (key->indexes == NULL || key->types == NULL || key->values == NULL) {
+        return fl_error_nomem(err);
+    }
+    key->count = fl_table_physical_key(tablet->info->desc, key->indexes);
+    for (size_t i = 0; i < key->count; i++) {
+        key->types[i] = &schema->columns[key->indexes[i]].type;
+    }
+    return 0;
+}
+
+static size_t widest_version(const fl_table_info *info)
+{
+    size_t count = 0;
+    for (int32_t i = 0; i < info->schema_count; i++) {
+        const size_t own = info->schemas[i].schema->column_count;
+        count = own > count ? own : count;
+    }
+    return count;
+}
+
 static fluss_code_t prepare_versions(fl_kv_tablet *tablet, fluss_error_t *err)
 {
     const fl_table_info *info = tablet->info;
     const fl_schema *latest = info->schemas[info->schema_count - 1].schema;
     fl_arena *arena = &tablet->versions_arena;
-    fl_arena_reset(arena);
     tablet->versions = fl_arena_array(arena, (size_t)info->schema_count, sizeof(*tablet->versions));
     tablet->old_row = fl_arena_array(arena, latest->column_count, sizeof(fluss_datum_t));
     tablet->new_row = fl_arena_array(arena, latest->column_count, sizeof(fluss_datum_t));
     tablet->out_row = fl_arena_array(arena, latest->column_count, sizeof(fluss_datum_t));
-    tablet->as_written = fl_arena_array(arena, latest->column_count, sizeof(fluss_datum_t));
+    tablet->as_written = fl_arena_array(arena, widest_version(info), sizeof(fluss_datum_t));
     tablet->is_target = fl_arena_array(arena, latest->column_count, sizeof(bool));
     if (tablet->versions == NULL || tablet->old_row == NULL || tablet->new_row == NULL ||
         tablet->out_row == NULL || tablet->as_written == NULL || tablet->is_target == NULL) {
@@ -115,7 +142,7 @@ static fluss_code_t prepare_versions(fl_kv_tablet *tablet, fluss_error_t *err)
         FL_TRY(prepare_version(tablet, info->schemas[i].schema, latest, &tablet->versions[i], err));
     }
     tablet->version_count = info->schema_count;
-    return 0;
+    return prepare_key_columns(tablet, err);
 }
 
 static void prepare_merge(fl_kv_tablet *tablet)
@@ -130,15 +157,37 @@ static void prepare_merge(fl_kv_tablet *tablet)
     }
 }
 
-fluss_code_t fl_kv_prepare(fl_kv_tablet *tablet, fl_table_info *info, fluss_error_t *err)
+/* What depends on the table's info. */
+static fluss_code_t prepare(fl_kv_tablet *tablet, fluss_error_t *err)
 {
-    fl_table_info_unref(tablet->info);
-    tablet->info = fl_table_info_ref(info);
     FL_TRY(prepare_versions(tablet, err));
-    tablet->settings = info->settings;
+    tablet->settings = tablet->info->settings;
     tablet->row_format = tablet->settings.kv_format;
     prepare_merge(tablet);
     return fl_kv_changelog_prepare(tablet, err);
+}
+
+static void forget_info(fl_kv_tablet *tablet)
+{
+    fl_kv_changelog_deinit(&tablet->changelog);
+    fl_arena_deinit(&tablet->versions_arena);
+    fl_table_info_unref(tablet->info);
+}
+
+fluss_code_t fl_kv_tablet_set_info(fl_kv_tablet *tablet, fl_table_info *info, fluss_error_t *err)
+{
+    fl_kv_tablet next = *tablet; /* all that does not depend on the info stays */
+    next.info = fl_table_info_ref(info);
+    fl_arena_init(&next.versions_arena);
+    fl_kv_changelog_init(&next.changelog);
+    const fluss_code_t rc = prepare(&next, err);
+    if (rc != 0) {
+        forget_info(&next);
+        return rc;
+    }
+    forget_info(tablet);
+    *tablet = next;
+    return 0;
 }
 
 /* ---- life ---- */
@@ -155,6 +204,7 @@ static void init(fl_kv_tablet *tablet, const fl_kv_tablet_spec *spec)
     fl_prewrite_init(&tablet->prewrite);
     fl_kv_changelog_init(&tablet->changelog);
     fl_buf_init(&tablet->key, KEY_SIZE_MAX);
+    fl_buf_init(&tablet->row_key, KEY_SIZE_MAX);
     fl_buf_init(&tablet->value, INT32_MAX);
     fl_buf_init(&tablet->changes, INT32_MAX);
     make_prefix(spec->info->table_id, spec->partition_id, spec->bucket, tablet->prefix);
@@ -170,7 +220,7 @@ fluss_code_t fl_kv_tablet_open(const fl_kv_tablet_spec *spec, fl_kv_tablet **out
         return fl_error_nomem(err);
     }
     init(tablet, spec);
-    FL_TRY_OUT(fl_kv_prepare(tablet, spec->info, err));
+    FL_TRY_OUT(fl_kv_tablet_set_info(tablet, spec->info, err));
     tablet->row_count = tablet->settings.changelog_image == FL_CHANGELOG_WAL ? -1 : 0;
     FL_TRY_OUT(load_state(tablet, err));
     FL_TRY_OUT(fl_kv_replay(tablet, err));
@@ -186,20 +236,14 @@ void fl_kv_tablet_close(fl_kv_tablet *tablet)
     if (tablet == NULL) {
         return;
     }
+    forget_info(tablet);
     fl_prewrite_deinit(&tablet->prewrite);
-    fl_kv_changelog_deinit(&tablet->changelog);
     fl_buf_deinit(&tablet->key);
+    fl_buf_deinit(&tablet->row_key);
     fl_buf_deinit(&tablet->value);
     fl_buf_deinit(&tablet->changes);
     fl_arena_deinit(&tablet->arena);
-    fl_arena_deinit(&tablet->versions_arena);
-    fl_table_info_unref(tablet->info);
     fl_free(tablet);
-}
-
-fluss_code_t fl_kv_tablet_set_info(fl_kv_tablet *tablet, fl_table_info *info, fluss_error_t *err)
-{
-    return fl_kv_prepare(tablet, info, err);
 }
 
 fluss_code_t fl_kv_erase_prefix(fl_kv_store *store, const uint8_t prefix[FL_KV_PREFIX_SIZE],
@@ -240,6 +284,41 @@ fluss_code_t fl_kv_row_key(fl_kv_tablet *tablet, fl_slice key, fl_slice *full, f
     return 0;
 }
 
+fluss_code_t fl_kv_key_of(fl_kv_tablet *tablet, const fluss_datum_t *values, fl_slice *key,
+                          fluss_error_t *err)
+{
+    const fl_kv_key_columns *columns = &tablet->key_columns;
+    for (size_t i = 0; i < columns->count; i++) {
+        columns->values[i] = values[columns->indexes[i]];
+    }
+    fl_buf_reset(&tablet->row_key);
+    FL_TRY(fl_key_encode(tablet->settings.key_format, columns->types, columns->values,
+                         columns->count, &tablet->row_key, err));
+    *key = fl_buf_slice(&tablet->row_key);
+    return 0;
+}
+
+void fl_kv_align(const fl_kv_tablet *tablet, const fl_kv_version *version, const fluss_datum_t *own,
+                 fluss_datum_t *values)
+{
+    for (size_t i = 0; i < fl_kv_latest(tablet)->column_count; i++) {
+        const int32_t source = version->source[i];
+        values[i] = source >= 0 ? own[source] : (fluss_datum_t){.type = FLUSS_NULL};
+    }
+}
+
+static fluss_code_t decode_row(fl_kv_tablet *tablet, const fl_kv_version *version, fl_slice row,
+                               fluss_datum_t *values, fluss_error_t *err)
+{
+    const fluss_code_t rc =
+        fl_row_decode(tablet->row_format, version->types, row, version->schema->column_count,
+                      &tablet->arena, values, err);
+    if (rc == FLUSS_E_CORRUPT_MESSAGE && err != NULL) {
+        err->code = FLUSS_E_CORRUPT_RECORD; /* here it is a record, not a frame */
+    }
+    return rc == FLUSS_E_CORRUPT_MESSAGE ? FLUSS_E_CORRUPT_RECORD : rc;
+}
+
 fluss_code_t fl_kv_decode(fl_kv_tablet *tablet, int32_t schema_id, fl_slice row,
                           fluss_datum_t *values, fluss_error_t *err)
 {
@@ -250,20 +329,10 @@ fluss_code_t fl_kv_decode(fl_kv_tablet *tablet, int32_t schema_id, fl_slice row,
     }
     const fl_kv_version *version = &tablet->versions[schema_id - 1];
     if (schema_id == tablet->version_count) {
-        return fl_row_decode(tablet->row_format, version->types, row, version->schema->column_count,
-                             &tablet->arena, values, err);
+        return decode_row(tablet, version, row, values, err);
     }
-    fluss_datum_t *own =
-        fl_arena_array(&tablet->arena, version->schema->column_count, sizeof(*own));
-    if (own == NULL) {
-        return fl_error_nomem(err);
-    }
-    FL_TRY(fl_row_decode(tablet->row_format, version->types, row, version->schema->column_count,
-                         &tablet->arena, own, err));
-    for (size_t i = 0; i < fl_kv_latest(tablet)->column_count; i++) {
-        const int32_t source = version->source[i];
-        values[i] = source >= 0 ? own[source] : (fluss_datum_t){.type = FLUSS_NULL};
-    }
+    FL_TRY(decode_row(tablet, version, row, tablet->as_written, err));
+    fl_kv_align(tablet, version, tablet->as_written, values);
     return 0;
 }
 

@@ -20,6 +20,14 @@ typedef struct fl_kv_version {
     int32_t *source; /* for each column of the latest schema: index in this version, -1: none */
 } fl_kv_version;
 
+/** The columns that a row's key is made of: the primary key without partition columns. */
+typedef struct fl_kv_key_columns {
+    uint32_t *indexes;
+    const fl_type **types;
+    fluss_datum_t *values; /* room for the values of one key */
+    size_t count;
+} fl_kv_key_columns;
+
 /** The changelog batch under construction. */
 typedef struct fl_kv_changelog {
     fl_arrow_builder *builder; /* ARROW */
@@ -44,6 +52,7 @@ struct fl_kv_tablet {
     fl_arena versions_arena;
     fl_kv_version *versions; /* schema id i + 1 is at i */
     int32_t version_count;
+    fl_kv_key_columns key_columns; /* of the latest schema */
 
     fl_prewrite prewrite;
     int64_t applied_offset; /* log offset up to which the store has the rows */
@@ -52,17 +61,15 @@ struct fl_kv_tablet {
 
     /* Room that is used anew by each record or batch. */
     fl_arena arena;
-    fluss_datum_t *old_row, *new_row, *out_row, *as_written; /* one value a column */
+    fluss_datum_t *old_row, *new_row, *out_row; /* one value a column */
+    fluss_datum_t *as_written;                  /* the same, of any version */
     bool *is_target;
-    fl_buf key, value, changes;
+    fl_buf key, row_key, value, changes;
     fl_kv_changelog changelog;
 
     uint8_t prefix[FL_KV_PREFIX_SIZE];
 };
 
-/** Prepare for the table's latest schema. */
-FLUSS_CHECKED fluss_code_t fl_kv_prepare(fl_kv_tablet *tablet, fl_table_info *info,
-                                         fluss_error_t *err);
 static inline int32_t fl_kv_latest_id(const fl_kv_tablet *tablet)
 {
     return tablet->version_count;
@@ -74,7 +81,14 @@ static inline const fl_schema *fl_kv_latest(const fl_kv_tablet *tablet)
 /** The store's key of a row's key, in tablet->key. */
 FLUSS_CHECKED fluss_code_t fl_kv_row_key(fl_kv_tablet *tablet, fl_slice key, fl_slice *full,
                                          fluss_error_t *err);
+/** The key of a row with the latest schema's columns, in tablet->row_key. */
+FLUSS_CHECKED fluss_code_t fl_kv_key_of(fl_kv_tablet *tablet, const fluss_datum_t *values,
+                                        fl_slice *key, fluss_error_t *err);
+/** Values of a version's columns as those of the latest schema; what it lacks is null. */
+void fl_kv_align(const fl_kv_tablet *tablet, const fl_kv_version *version, const fluss_datum_t *own,
+                 fluss_datum_t *values);
 /** A row's bytes as values of the latest schema's columns; they view `row` or come from the arena.
+ * @return FLUSS_E_CORRUPT_RECORD
  */
 FLUSS_CHECKED fluss_code_t fl_kv_decode(fl_kv_tablet *tablet, int32_t schema_id, fl_slice row,
                                         fluss_datum_t *values, fluss_error_t *err);
