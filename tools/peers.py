@@ -33,9 +33,14 @@ def _run(script, *arguments, env=None):
     return done.stdout
 
 
+def our_python():
+    """The command of an interpreter that imports the package from the build."""
+    return ["env", f"PYTHONPATH={BUILD / 'python'}", str(TOP / ".venv" / "bin" / "python")]
+
+
 def pyfluss_python():
-    """The interpreter of an environment that has pyfluss; made on first use."""
-    return _run(PEER / "pyfluss_venv.sh").strip()
+    """The command of an interpreter that has pyfluss; its environment is made on first use."""
+    return [_run(PEER / "pyfluss_venv.sh").strip()]
 
 
 def _free_port_base():
