@@ -110,7 +110,7 @@ static fluss_code_t fill_lookup(fl_lookup *lookup, fluss_table_t *table,
         memcpy(lookup->columns, schema->primary_key,
                schema->primary_key_count * sizeof(*lookup->columns));
     }
-    return fl_hash_choice(table, &lookup->hash, err);
+    return 0;
 }
 
 fluss_code_t fluss_lookup_open(fluss_table_t *table, const fluss_lookup_opts_t *opts,
@@ -204,7 +204,7 @@ static fluss_code_t encode_key(const fl_lookup *lookup, fl_row *row, fl_arena *a
     }
     FL_TRY(fl_row_bucket_key(table, row, err));
     key->bucket = fl_bucket_of(fl_buf_slice(&row->bucket_key), table->bucket_count,
-                               table->settings.lake_format, lookup->hash);
+                               table->settings.lake_format, table->hash);
     if (!lookup->is_prefix) {
         FL_TRY(fl_row_key(table, row, err));
     } else {
@@ -213,18 +213,38 @@ static fluss_code_t encode_key(const fl_lookup *lookup, fl_row *row, fl_arena *a
     return copy_bytes(arena, &row->key, &key->bytes, err);
 }
 
+/* In a table with rows of both bucket hashes a key may lie in either bucket: ask both. */
+static void add_twin(fl_lookup_call *call, const fl_row *row)
+{
+    const fl_table *table = call->lookup->table;
+    const fl_lookup_key *key = &call->keys[call->count - 1];
+    const fl_hash_variant other = table->hash == FL_HASH_JAVA ? FL_HASH_RUST : FL_HASH_JAVA;
+    const int32_t bucket = fl_bucket_of(fl_buf_slice(&row->bucket_key), table->bucket_count,
+                                        table->settings.lake_format, other);
+    if (bucket != key->bucket) {
+        call->keys[call->count] = *key;
+        call->keys[call->count++].bucket = bucket;
+    }
+}
+
 static fluss_code_t encode_keys(fl_lookup_call *call, const fluss_datum_t *keys, size_t width,
-                                fluss_error_t *err)
+                                size_t count, fluss_error_t *err)
 {
     fl_row row;
     fl_row_init(&row);
     fluss_code_t rc = 0;
-    for (size_t i = 0; i < call->count && rc == 0; i++) {
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        fl_lookup_key *key = &call->keys[call->count];
         rc = read_key(call->lookup, keys + i * width, width, &row, err);
         if (rc == 0) {
-            rc = encode_key(call->lookup, &row, &call->arena, &call->keys[i], err);
+            rc = encode_key(call->lookup, &row, &call->arena, key, err);
         }
-        call->keys[i].call = call;
+        key->call = call;
+        key->index = i;
+        call->count++;
+        if (rc == 0 && call->lookup->table->is_hash_mixed && !call->lookup->inserts) {
+            add_twin(call, &row);
+        }
         fl_arena_reset(&row.arena);
     }
     fl_row_deinit(&row);
@@ -251,9 +271,8 @@ fluss_future_t *fluss_lookup(fluss_lookup_t *lookup, const fluss_datum_t *keys, 
     }
     fl_arena_init(&call->arena);
     call->lookup = lookup->lookup;
-    call->count = n_keys;
-    call->keys = fl_arena_array(&call->arena, n_keys, sizeof(*call->keys));
-    rc = call->keys != NULL ? encode_keys(call, keys, width, &err) : fl_error_nomem(&err);
+    call->keys = fl_arena_array(&call->arena, 2 * n_keys, sizeof(*call->keys));
+    rc = call->keys != NULL ? encode_keys(call, keys, width, n_keys, &err) : fl_error_nomem(&err);
     if (rc != 0) {
         fl_arena_deinit(&call->arena);
         fl_free(call);

@@ -113,7 +113,7 @@ static fluss_code_t decode_call(fl_lookup_call *call, fl_chunk **chunk, fluss_er
             fl_slice row;
             rc = open_value(&call->keys[i], j, &schema_id, &row, err);
             if (rc == 0) {
-                rc = fl_value_rows_add(rows, schema_id, row, (int64_t)i, err);
+                rc = fl_value_rows_add(rows, schema_id, row, (int64_t)call->keys[i].index, err);
             }
         }
     }

@@ -10,7 +10,6 @@ typedef struct fl_lookup {
     atomic_int refs;
     fl_table *table;   /* shares */
     fl_scan_plan plan; /* all columns, as records */
-    fl_hash_variant hash;
     bool is_prefix, inserts;
     uint32_t *columns; /* that a key gives, in order */
     size_t column_count;
@@ -29,6 +28,7 @@ typedef struct fl_lookup_call fl_lookup_call;
 typedef struct fl_lookup_key {
     struct fl_lookup_key *next; /* in a queue */
     fl_lookup_call *call;
+    size_t index;          /* which of the user's keys */
     const char *partition; /* name, or NULL */
     int32_t bucket;
     fl_slice bytes;

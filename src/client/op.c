@@ -243,10 +243,12 @@ static void on_reply(void *context, const fl_reply *reply, const fluss_error_t *
         fluss_error_t err;
         const fluss_code_t rc =
             op->kind->finish != NULL ? op->kind->finish(op, reply, &value, &err) : 0;
-        if (rc == 0) {
-            fl_op_complete(op, value);
-        } else {
+        if (rc != 0) {
             fl_op_fail(op, &err);
+        } else if (op->kind->after != NULL) {
+            op->kind->after(op, value);
+        } else {
+            fl_op_complete(op, value);
         }
         return;
     }

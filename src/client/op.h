@@ -22,6 +22,9 @@ typedef struct fl_op_kind {
     size_t request_size;
     /** Turn the response into the future's value. NULL: void. Thread: loop. */
     fluss_code_t (*finish)(fl_op *op, const fl_reply *reply, fl_value *value, fluss_error_t *err);
+    /** What follows a `finish` that gave a value, instead of completing with it; takes both. NULL:
+     * nothing. Thread: loop. */
+    void (*after)(fl_op *op, fl_value value);
     /** Instead of sending `request`: a call of several steps, ended by fl_op_fail or
      * fl_op_complete. Thread: loop. */
     void (*start)(fl_op *op);

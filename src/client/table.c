@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "client/hash_choice.h"
 #include "client/metadata.h"
 #include "client/op.h"
 
@@ -275,12 +276,26 @@ static fluss_code_t finish_open(fl_op *op, const fl_reply *reply, fl_value *valu
     return 0;
 }
 
+static void after_open(fl_op *op, fl_value value)
+{
+    fluss_table_t *handle = value.v.object;
+    handle->table->hash = op->client->config->bucket_hash.number == FL_HASH_SETTING_RUST
+                              ? FL_HASH_RUST
+                              : FL_HASH_JAVA;
+    if (fl_hash_needs_probe(handle->table)) {
+        fl_hash_probe(op, value);
+    } else {
+        fl_op_complete(op, value);
+    }
+}
+
 static const fl_op_kind open_table_kind = {
     .key = FL_API_GET_TABLE_INFO,
     .target = FL_TARGET_COORDINATOR,
     .is_read = true,
     .request_size = sizeof(fl_msg_get_table_info_request),
     .finish = finish_open,
+    .after = after_open,
 };
 
 fluss_future_t *fluss_open_table(fluss_conn_t *conn, fluss_path_t path)

@@ -32,6 +32,8 @@ typedef struct fl_table {
     size_t physical_key_count;
     fluss_schema_t *public_schema;
     fluss_table_info_t info;
+    fl_hash_variant hash;
+    bool is_hash_mixed; /* rows of both variants were seen */
 
     pthread_mutex_t lock; /* guards: known_schemas */
     fl_known_schema *known_schemas;

@@ -65,6 +65,13 @@ static fluss_code_t check_open(const fluss_table_t *table, fluss_writer_t **out,
                                  table->table->database, table->table->name, is_keyed ? "no" : "a",
                                  is_keyed ? "append" : "upsert");
     }
+    if (table->table->is_hash_mixed) {
+        return fl_error(
+            err, FLUSS_E_CLIENT, FLUSS_KIND_STATE,
+            "table %s.%s holds rows placed by the Java client's bucket hash and by that "
+            "of fluss-rs and pyfluss; set client.bucket-hash to java or rust to write",
+            table->table->database, table->table->name);
+    }
     if (table->table->schema_id > INT16_MAX) {
         return fl_error(err, FLUSS_E_CLIENT, FLUSS_KIND_UNSUPPORTED,
                         "schema id %d does not fit a batch", table->table->schema_id);
@@ -75,12 +82,12 @@ static fluss_code_t check_open(const fluss_table_t *table, fluss_writer_t **out,
 static fluss_code_t finish_open(fluss_table_t *table, fl_writer *writer, fluss_writer_t **out,
                                 fluss_error_t *err)
 {
-    fluss_code_t rc = fl_hash_choice(table, &writer->hash, err);
-    fluss_writer_t *handle = rc == 0 ? fl_calloc(1, sizeof(*handle)) : NULL;
+    fluss_writer_t *handle = fl_calloc(1, sizeof(*handle));
     if (handle == NULL) {
         fl_writer_unref(writer);
-        return rc != 0 ? rc : fl_error_nomem(err);
+        return fl_error_nomem(err);
     }
+    writer->hash = table->table->hash;
     handle->writer = writer;
     handle->client = fl_client_ref(table->client);
     *out = handle;
