@@ -208,7 +208,8 @@ typedef struct fc_future {
     size_t count;        /* LOOKUP_MANY: keys */
     PyObject *value;     /* result, or exception */
     PyObject *convert;   /* callable for the result, or NULL */
-    PyObject *context;   /* kept alive; the codec of records */
+    PyObject *context;   /* the codec of records; of an ack: what is known of it */
+    PyObject *keep;      /* handle that the call needs to live */
     PyObject *callbacks; /* list of (function, context, loop or None), or NULL */
 } fc_future;
 
@@ -223,6 +224,8 @@ typedef struct fc_loop {
  * be NULL or None */
 PyObject *fc_future_new(fc_state *state, fluss_future_t *pending, fc_result_kind kind,
                         PyObject *context, PyObject *convert);
+/** Hold a handle until the future has ended. Takes the future; NULL allowed. */
+PyObject *fc_future_keep(PyObject *future, PyObject *handle);
 /** A future that has ended with None. */
 PyObject *fc_future_completed(fc_state *state);
 bool fc_future_is_ready(const fc_future *self);

@@ -38,6 +38,14 @@ PyObject *fc_future_new(fc_state *state, fluss_future_t *pending, fc_result_kind
     return (PyObject *)self;
 }
 
+PyObject *fc_future_keep(PyObject *future, PyObject *handle)
+{
+    if (future != NULL) {
+        ((fc_future *)future)->keep = Py_NewRef(handle);
+    }
+    return future;
+}
+
 /* ---- telling the others ---- */
 
 static void call_in_context(PyObject *function, PyObject *context, fc_future *self, fc_loop *loop)
@@ -110,6 +118,7 @@ static void settle(fc_future *self, fc_status status, PyObject *value)
     self->value = value;
     Py_CLEAR(self->context);
     Py_CLEAR(self->convert);
+    Py_CLEAR(self->keep);
     if (self->lock != NULL) {
         PyThread_release_lock(self->lock);
     }
@@ -536,9 +545,11 @@ PyObject *fc_future_rebind(PyObject *module, PyObject *args)
     self->count = from->count;
     self->pending = from->pending;
     self->context = from->context;
+    self->keep = from->keep;
     set_reference(&self->convert, convert);
     from->pending = NULL;
     from->context = NULL;
+    from->keep = NULL;
     return (PyObject *)self;
 }
 
@@ -657,6 +668,7 @@ static int future_traverse(fc_future *self, visitproc visit, void *arg)
     Py_VISIT(self->value);
     Py_VISIT(self->convert);
     Py_VISIT(self->context);
+    Py_VISIT(self->keep);
     Py_VISIT(self->callbacks);
     return 0;
 }
@@ -666,6 +678,7 @@ static int future_clear(fc_future *self)
     Py_CLEAR(self->value);
     Py_CLEAR(self->convert);
     Py_CLEAR(self->context);
+    Py_CLEAR(self->keep);
     Py_CLEAR(self->callbacks);
     return 0;
 }
@@ -689,7 +702,7 @@ static void future_dealloc(fc_future *self)
 #define METHOD(function) (PyCFunction)(void (*)(void))(function)
 static PyMethodDef future_methods[] = {
     {"result", METHOD(future_result), METH_VARARGS | METH_KEYWORDS,
-     "result($self, timeout=None)\n--\n\nWait for the result, seconds; TimeoutError when it takes longer."},
+     "result($self, timeout=None)\n--\n\nWait for the result, seconds, or TimeoutError."},
     {"exception", METHOD(future_exception), METH_VARARGS | METH_KEYWORDS,
      "exception($self, timeout=None)\n--\n\nWait for the end; the exception, or None."},
     {"done", METHOD(future_done), METH_NOARGS, "Whether result() would return at once."},

@@ -232,18 +232,23 @@ static PyObject *positions(PyObject *module, PyObject *capsule)
 static PyObject *poll_scanner(PyObject *module, PyObject *args)
 {
     fc_state *state = fc_state_of(module);
-    fluss_scanner_t *scanner;
     long long timeout_ms;
-    PyObject *codec;
-    if (!PyArg_ParseTuple(args, "O&LO", fc_to_scanner, &scanner, &timeout_ms, &codec)) {
+    PyObject *capsule, *codec;
+    if (!PyArg_ParseTuple(args, "OLO", &capsule, &timeout_ms, &codec)) {
+        return NULL;
+    }
+    fluss_scanner_t *scanner = fc_unwrap(capsule, FC_SCANNER);
+    if (scanner == NULL) {
         return NULL;
     }
     if (codec != Py_None && !PyObject_TypeCheck(codec, state->codec_type)) {
         PyErr_SetString(PyExc_TypeError, "expected a codec");
         return NULL;
     }
-    return fc_future_new(state, fluss_poll(scanner, timeout_ms),
-                         codec == Py_None ? FC_RESULT_BATCHES : FC_RESULT_RECORDS, codec, NULL);
+    PyObject *future =
+        fc_future_new(state, fluss_poll(scanner, timeout_ms),
+                      codec == Py_None ? FC_RESULT_BATCHES : FC_RESULT_RECORDS, codec, NULL);
+    return fc_future_keep(future, capsule);
 }
 
 static PyObject *wake_scanner(PyObject *module, PyObject *capsule)
@@ -382,6 +387,7 @@ static PyObject *lookup(PyObject *module, PyObject *args)
         const size_t count = is_many ? (size_t)PyTuple_Size(keys) : 1;
         future = start_lookup(state, handle, datums, key_codec->row.count, count,
                               (fc_result_kind)(FC_RESULT_LOOKUP_ONE + kind), (PyObject *)row_codec);
+        future = fc_future_keep(future, capsule);
     }
     fc_encoder_deinit(&encoder);
     return future;

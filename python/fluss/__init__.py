@@ -4,7 +4,8 @@
     import fluss
 
     with fluss.Server() as server:
-        connection = fluss.FlussConnection.create(bootstrap_servers=server.bootstrap_servers).result()
+        config = fluss.Config({"bootstrap.servers": server.bootstrap_servers})
+        connection = fluss.FlussConnection.create(config).result()
 
 Calls that take time answer with a `FlussFuture`: await it, or ask for its `result()`. Programs for
 pyfluss 1.0, and for the API before it, run unchanged.

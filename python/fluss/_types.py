@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Type texts of the C library ("ARRAY<INT NOT NULL>") as trees, and in the spelling of Python.
 
-A tree is (type, precision, scale, length, nullable, ((name, tree), ...)), which is what the codec of
-the extension is made from.
+A tree is (type, precision, scale, length, nullable, ((name, tree), ...)), which is what the codec
+of the extension is made from.
 """
 
 from __future__ import annotations

@@ -54,8 +54,9 @@ class FlussConnection(_Answer):
     """A connection to a cluster, or to an embedded server.
 
     Example:
-        async with await FlussConnection.create(Config({"bootstrap.servers": "127.0.0.1:9123"})) as c:
-            print(await c.get_admin().list_databases())
+        config = Config({"bootstrap.servers": "127.0.0.1:9123"})
+        async with await FlussConnection.create(config) as connection:
+            print(await connection.get_admin().list_databases())
     """
 
     @staticmethod

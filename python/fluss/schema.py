@@ -137,7 +137,7 @@ def _format(argument: str, value: str | None) -> str | None:
     if value.lower() not in _FORMATS[argument]:
         known = ", ".join(_FORMATS[argument])
         raise FlussError(f"Unknown {argument} {value!r}: expected one of {known}")
-    return value.lower()
+    return value.upper()
 
 
 def _pairs(argument: str, properties: Mapping[str, Any] | None) -> list[tuple[str, str]]:

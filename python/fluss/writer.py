@@ -22,7 +22,7 @@ class _Writer(_core.Writer):
         whose handle was not waited for."""
         return self._flush()
 
-    def _put(self, batch: Any, deletes: bool = False) -> Any:
+    def _put(self, batch: Any) -> Any:
         """Write the rows of one Arrow batch."""
         batch = settled(batch)
         if not hasattr(batch, "__arrow_c_array__"):
@@ -30,7 +30,7 @@ class _Writer(_core.Writer):
         self._require_columns(batch)
         if getattr(batch, "num_rows", 1) == 0:
             return _core.done_handle()
-        return self._write_arrow(*batch.__arrow_c_array__(), deletes)
+        return self._write_arrow(*batch.__arrow_c_array__(), False)
 
     def _require_columns(self, batch: Any) -> None:
         """Refuse batches with missing or additional columns, where their names can be seen."""
@@ -51,9 +51,9 @@ class _Writer(_core.Writer):
     def _batch_columns(self) -> list[str]:
         return self._table._all_columns()
 
-    def _put_all(self, table: Any, deletes: bool = False) -> None:
+    def _put_all(self, table: Any) -> None:
         for batch in _batches(settled(table)):
-            self._put(batch, deletes)
+            self._put(batch)
 
     async def __aenter__(self):
         return self
@@ -165,8 +165,18 @@ class UpsertWriter(_Writer):
         return self._put(batch)
 
     def delete_arrow(self, batch: Any) -> Any:
-        """Delete by the keys in a record batch of whole rows. One handle for all rows."""
-        return self._put(batch, deletes=True)
+        """Delete by the keys in a record batch, which may have other columns too. One handle for
+        all rows."""
+        import pyarrow
+
+        keys = self._table._info.get_primary_keys()
+        rows = pyarrow.record_batch(settled(batch))
+        missing = [name for name in keys if name not in rows.schema.names]
+        if missing:
+            raise FlussError(f"Arrow batch lacks the key columns {missing}")
+        if rows.num_rows == 0:
+            return _core.done_handle()
+        return self._write_arrow(*rows.select(keys).__arrow_c_array__(), True)
 
     def __repr__(self) -> str:
         return f"UpsertWriter(table={self._table._name()})"
