@@ -84,6 +84,21 @@ static void add_row(asking *a, const fl_cell *cells)
     }
 }
 
+static void no_leader(asking *a, int32_t bucket)
+{
+    if (bucket < 0 || bucket >= a->located.bucket_count) {
+        (void)fl_error(&a->err, FLUSS_E_UNKNOWN_TABLE_OR_BUCKET, FLUSS_KIND_ARGUMENT,
+                       "bucket %d: the table has %d buckets", bucket, a->located.bucket_count);
+        a->err.retriable = 0;
+        return;
+    }
+    (void)fl_error(&a->err, FLUSS_E_LEADER_NOT_AVAILABLE, FLUSS_KIND_SERVER,
+                   "No leader found for table bucket: table %.*s.%.*s, bucket %d",
+                   (int)a->path.database_name.size, (const char *)a->path.database_name.data,
+                   (int)a->path.table_name.size, (const char *)a->path.table_name.data, bucket);
+    a->err.retriable = 1;
+}
+
 /* One request a leader; `pending` counts one more while this runs. */
 static void ask_leaders(fl_op *op)
 {
@@ -105,10 +120,7 @@ static void ask_leaders(fl_op *op)
             continue;
         }
         if (address == NULL) {
-            (void)fl_error(&a->err, FLUSS_E_UNKNOWN_TABLE_OR_BUCKET, FLUSS_KIND_ARGUMENT,
-                           "bucket %d: the table has %d buckets", bucket.bucket,
-                           a->located.bucket_count);
-            a->err.retriable = bucket.bucket >= 0 && bucket.bucket < a->located.bucket_count;
+            no_leader(a, bucket.bucket);
             continue;
         }
         size_t count = 0;
@@ -138,9 +150,15 @@ static void on_located(fl_op *op)
     ask_leaders(op);
 }
 
+/* A bucket that has no leader for so long will hardly get one: whoever waits for a new table's
+ * leaders asks again, and should hear of it before the whole request time is over. */
+enum { LEADER_WAIT_MS_MAX = 12000 };
+
 static void locate(fl_op *op)
 {
     asking *a = op->state;
+    const int64_t until_ms = fl_clock_ms() + LEADER_WAIT_MS_MAX;
+    op->deadline_ms = until_ms < op->deadline_ms ? until_ms : op->deadline_ms;
     fl_op_locate(op, &a->path, a->partition, &a->located, on_located);
 }
 
