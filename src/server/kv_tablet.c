@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A primary-key tablet: opened, kept in line with its table, committed, read. Writing is in
  * kv_put.c, the changelog in kv_changelog.c, recovery in kv_replay.c. */
+#include <stdlib.h>
+
 #include "base/alloc.h"
 #include "server/kv_tablet_private.h"
 
@@ -196,6 +198,10 @@ static void init(fl_kv_tablet *tablet, const fl_kv_tablet_spec *spec)
 {
     tablet->store = spec->store;
     tablet->log = spec->log;
+    tablet->cache = spec->cache;
+    if (tablet->cache != NULL) {
+        atomic_fetch_add(&tablet->cache->tablet_count, 1);
+    }
     tablet->partition_name = spec->partition_name;
     tablet->take_ids = spec->take_ids;
     tablet->take_ids_context = spec->context;
@@ -350,21 +356,71 @@ fluss_code_t fl_kv_encode_value(fl_kv_tablet *tablet, const fluss_datum_t *value
 
 /* ---- commit ---- */
 
+/* By key, as the store orders them: neighbours go into its table in memory at little cost. */
+static int compare_keys(const void *a, const void *b)
+{
+    const fl_slice left = fl_prewrite_key(*(const fl_prewrite_entry *const *)a);
+    const fl_slice right = fl_prewrite_key(*(const fl_prewrite_entry *const *)b);
+    const int order =
+        memcmp(left.data, right.data, left.size < right.size ? left.size : right.size);
+    return order != 0 ? order : (left.size > right.size) - (left.size < right.size);
+}
+
+static bool is_committed(const fl_prewrite_entry *entry, int64_t durable_offset)
+{
+    return entry != NULL && entry->end_offset <= durable_offset;
+}
+
+/* The newest committed entry of each key, in key order, from the tablet's arena. */
+static fluss_code_t list_committed(fl_kv_tablet *tablet, int64_t durable_offset,
+                                   const fl_prewrite_entry ***list, size_t *count, int64_t *delta,
+                                   fluss_error_t *err)
+{
+    size_t total = 0;
+    for (const fl_prewrite_entry *at = tablet->prewrite.first; is_committed(at, durable_offset);
+         at = at->next) {
+        total++;
+    }
+    fl_arena_reset(&tablet->arena);
+    *count = 0;
+    *list = fl_arena_array(&tablet->arena, total, sizeof(**list));
+    if (*list == NULL) {
+        return fl_error_nomem(err);
+    }
+    for (const fl_prewrite_entry *at = tablet->prewrite.first; is_committed(at, durable_offset);
+         at = at->next) {
+        *delta += at->row_delta;
+        if (!is_committed(at->newer, durable_offset)) {
+            (*list)[(*count)++] = at;
+        }
+    }
+    qsort(*list, *count, sizeof(**list), compare_keys);
+    return 0;
+}
+
 static fluss_code_t gather_committed(fl_kv_tablet *tablet, int64_t durable_offset,
                                      fl_kv_write *write, int64_t *delta, fluss_error_t *err)
 {
-    for (const fl_prewrite_entry *entry = tablet->prewrite.first;
-         entry != NULL && entry->end_offset <= durable_offset; entry = entry->next) {
+    const fl_prewrite_entry **list;
+    size_t count;
+    FL_TRY(list_committed(tablet, durable_offset, &list, &count, delta, err));
+    for (size_t i = 0; i < count; i++) {
         fl_slice key;
-        FL_TRY(fl_kv_row_key(tablet, fl_prewrite_key(entry), &key, err));
-        if (entry->is_delete) {
+        FL_TRY(fl_kv_row_key(tablet, fl_prewrite_key(list[i]), &key, err));
+        if (list[i]->is_delete) {
             fl_kv_write_delete(write, FL_KV_ROWS, key);
         } else {
-            fl_kv_write_put(write, FL_KV_ROWS, key, fl_prewrite_value(entry));
+            fl_kv_write_put(write, FL_KV_ROWS, key, fl_prewrite_value(list[i]));
         }
-        *delta += entry->row_delta;
     }
     return 0;
+}
+
+/* The tablet's part of the server's memory for rows. */
+static size_t cache_share(const fl_kv_tablet *tablet)
+{
+    const int count = tablet->cache != NULL ? atomic_load(&tablet->cache->tablet_count) : 0;
+    return count > 0 ? tablet->cache->bytes / (size_t)count : 0;
 }
 
 fluss_code_t fl_kv_tablet_commit(fl_kv_tablet *tablet, int64_t durable_offset, fluss_error_t *err)
@@ -391,8 +447,9 @@ fluss_code_t fl_kv_tablet_commit(fl_kv_tablet *tablet, int64_t durable_offset, f
     }
     tablet->applied_offset = durable_offset;
     while (fl_prewrite_first(&tablet->prewrite, durable_offset) != NULL) {
-        fl_prewrite_pop(&tablet->prewrite);
+        fl_prewrite_keep(&tablet->prewrite);
     }
+    fl_prewrite_shrink(&tablet->prewrite, cache_share(tablet));
     return 0;
 }
 
@@ -413,6 +470,23 @@ int64_t fl_kv_tablet_row_count(const fl_kv_tablet *tablet)
 
 /* ---- reads ---- */
 
+/* A kept value as one that the caller owns. */
+static fluss_code_t copy_kept(const fl_prewrite_entry *entry, uint8_t **value, size_t *size,
+                              fluss_error_t *err)
+{
+    const fl_slice kept = fl_prewrite_value(entry);
+    if (entry->is_delete) {
+        return 0;
+    }
+    *value = fl_alloc(kept.size);
+    if (*value == NULL) {
+        return fl_error_nomem(err);
+    }
+    memcpy(*value, kept.data, kept.size);
+    *size = kept.size;
+    return 0;
+}
+
 fluss_code_t fl_kv_tablet_get(fl_kv_tablet *tablet, fl_slice key, uint8_t **value, size_t *size,
                               fluss_error_t *err)
 {
@@ -420,6 +494,10 @@ fluss_code_t fl_kv_tablet_get(fl_kv_tablet *tablet, fl_slice key, uint8_t **valu
     bool found;
     *value = NULL;
     *size = 0;
+    const fl_prewrite_entry *entry = fl_prewrite_find_kept(&tablet->prewrite, key);
+    if (entry != NULL) {
+        return copy_kept(entry, value, size, err);
+    }
     FL_TRY(fl_kv_row_key(tablet, key, &full, err));
     return fl_kv_get(tablet->store, FL_KV_ROWS, full, value, size, &found, err);
 }

@@ -23,9 +23,16 @@
 
 typedef struct fl_kv_tablet fl_kv_tablet;
 
+/** Memory for the rows that were written last, shared by the tablets of a server. */
+typedef struct fl_kv_cache {
+    size_t bytes;
+    atomic_int tablet_count;
+} fl_kv_cache;
+
 typedef struct fl_kv_tablet_spec {
     fl_kv_store *store;         /* outlives the tablet */
     fl_log_store *log;          /* the changelog; outlives the tablet */
+    fl_kv_cache *cache;         /* outlives the tablet; NULL: none */
     fl_table_info *info;        /* shared */
     int64_t partition_id;       /* -1: none */
     const char *partition_name; /* NULL: none; outlives the tablet */

@@ -41,6 +41,7 @@ typedef struct fl_kv_changelog {
 struct fl_kv_tablet {
     fl_kv_store *store;
     fl_log_store *log;
+    fl_kv_cache *cache;
     fl_table_info *info;
     const char *partition_name; /* NULL: none */
     fluss_code_t (*take_ids)(void *context, int64_t count, int64_t *first, fluss_error_t *err);

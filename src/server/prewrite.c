@@ -24,16 +24,26 @@ void fl_prewrite_init(fl_prewrite *prewrite)
     prewrite->last = &prewrite->first;
 }
 
-void fl_prewrite_deinit(fl_prewrite *prewrite)
+static void free_list(fl_prewrite_entry *entry)
 {
-    fl_prewrite_entry *entry = prewrite->first;
     while (entry != NULL) {
         fl_prewrite_entry *next = entry->next;
         fl_free(entry);
         entry = next;
     }
+}
+
+void fl_prewrite_deinit(fl_prewrite *prewrite)
+{
+    free_list(prewrite->first);
+    free_list(prewrite->kept_first);
     fl_free(prewrite->slots);
     fl_prewrite_init(prewrite);
+}
+
+static size_t size_of(const fl_prewrite_entry *entry)
+{
+    return sizeof(*entry) + entry->key_size + entry->value_size;
 }
 
 static bool has_key(const fl_prewrite_entry *entry, uint64_t hash, fl_slice key)
@@ -58,6 +68,15 @@ const fl_prewrite_entry *fl_prewrite_find(const fl_prewrite *prewrite, fl_slice 
         return NULL;
     }
     return prewrite->slots[find_slot(prewrite, hash_of(key), key)];
+}
+
+const fl_prewrite_entry *fl_prewrite_find_kept(const fl_prewrite *prewrite, fl_slice key)
+{
+    const fl_prewrite_entry *entry = fl_prewrite_find(prewrite, key);
+    while (entry != NULL && !entry->is_kept) {
+        entry = entry->older;
+    }
+    return entry;
 }
 
 static fluss_code_t grow(fl_prewrite *prewrite, fluss_error_t *err)
@@ -113,7 +132,7 @@ fluss_code_t fl_prewrite_put(fl_prewrite *prewrite, fl_slice key, const fl_slice
     prewrite->slots[slot] = entry;
     *prewrite->last = entry;
     prewrite->last = &entry->next;
-    prewrite->bytes += sizeof(*entry) + key.size + value_size;
+    prewrite->bytes += size_of(entry);
     return 0;
 }
 
@@ -131,12 +150,6 @@ static void clear_slot(fl_prewrite *prewrite, size_t slot)
     }
     prewrite->slots[hole] = NULL;
     prewrite->key_count--;
-}
-
-static void free_entry(fl_prewrite *prewrite, fl_prewrite_entry *entry)
-{
-    prewrite->bytes -= sizeof(*entry) + entry->key_size + entry->value_size;
-    fl_free(entry);
 }
 
 fl_prewrite_mark fl_prewrite_begin(const fl_prewrite *prewrite)
@@ -175,7 +188,8 @@ void fl_prewrite_undo(fl_prewrite *prewrite, fl_prewrite_mark mark)
         } else {
             clear_slot(prewrite, slot);
         }
-        free_entry(prewrite, entry);
+        prewrite->bytes -= size_of(entry);
+        fl_free(entry);
     }
 }
 
@@ -185,17 +199,57 @@ const fl_prewrite_entry *fl_prewrite_first(const fl_prewrite *prewrite, int64_t 
     return first != NULL && first->end_offset <= durable_offset ? first : NULL;
 }
 
-void fl_prewrite_pop(fl_prewrite *prewrite)
+/* Take an entry out of the kept list and free it. Who points to it by key is the caller's business.
+ */
+static void drop_kept(fl_prewrite *prewrite, fl_prewrite_entry *entry)
+{
+    if (entry->previous != NULL) {
+        entry->previous->next = entry->next;
+    } else {
+        prewrite->kept_first = entry->next;
+    }
+    if (entry->next != NULL) {
+        entry->next->previous = entry->previous;
+    } else {
+        prewrite->kept_last = entry->previous;
+    }
+    prewrite->kept_bytes -= size_of(entry);
+    fl_free(entry);
+}
+
+void fl_prewrite_keep(fl_prewrite *prewrite)
 {
     fl_prewrite_entry *entry = prewrite->first;
     prewrite->first = entry->next;
     if (prewrite->first == NULL) {
         prewrite->last = &prewrite->first;
     }
-    if (entry->newer != NULL) {
-        entry->newer->older = NULL;
-    } else {
-        clear_slot(prewrite, find_slot(prewrite, entry->hash, fl_prewrite_key(entry)));
+    prewrite->bytes -= size_of(entry);
+    if (entry->older != NULL) { /* kept, and out of date now */
+        drop_kept(prewrite, entry->older);
+        entry->older = NULL;
     }
-    free_entry(prewrite, entry);
+    entry->is_kept = true;
+    entry->next = NULL;
+    entry->previous = prewrite->kept_last;
+    if (prewrite->kept_last != NULL) {
+        prewrite->kept_last->next = entry;
+    } else {
+        prewrite->kept_first = entry;
+    }
+    prewrite->kept_last = entry;
+    prewrite->kept_bytes += size_of(entry);
+}
+
+void fl_prewrite_shrink(fl_prewrite *prewrite, size_t bytes_max)
+{
+    while (prewrite->kept_bytes > bytes_max) {
+        fl_prewrite_entry *entry = prewrite->kept_first;
+        if (entry->newer != NULL) {
+            entry->newer->older = NULL;
+        } else {
+            clear_slot(prewrite, find_slot(prewrite, entry->hash, fl_prewrite_key(entry)));
+        }
+        drop_kept(prewrite, entry);
+    }
 }

@@ -156,6 +156,7 @@ static fluss_code_t open_storage(fl_server *server, fluss_error_t *err)
     FL_TRY(fl_tree_sweep(server->data_dir, is_known, server->catalog, err));
     FL_TRY(fl_kv_tablets_sweep(server->kv, is_known, server->catalog, err));
     server->id_blocks = fl_id_blocks_new(server->kv);
+    server->kv_cache.bytes = server->settings.row_cache_size;
     server->log_opts =
         (fl_log_store_opts){.segment_size_max = server->settings.segment_size,
                             .index_interval_size = server->settings.index_interval,

@@ -7,6 +7,7 @@
 
 #include "net/listener.h"
 #include "server/id_blocks.h"
+#include "server/kv_tablet.h"
 #include "server/request.h"
 #include "server/sasl.h"
 #include "server/settings.h"
@@ -46,6 +47,7 @@ struct fl_server {
     struct fl_data_dir *dir;
     fl_kv_store *kv;
     fl_id_blocks *id_blocks;
+    fl_kv_cache kv_cache;
     fl_catalog *catalog; /* thread: shard 0 */
     fl_sasl_users users;
     fl_log_store_opts log_opts;

@@ -15,6 +15,7 @@ enum { FAMILY_COUNT = 3, DEFAULT_FAMILY = 2, MULTI_GET_CHUNK = 64 };
 _Static_assert(FL_KV_CATALOG == 0 && FL_KV_ROWS == 1, "families index the handles");
 enum { CATALOG_BUFFER_SIZE = 4 << 20, WAL_SIZE_MAX = 64 << 20, INFO_LOG_SIZE_MAX = 1 << 20 };
 enum { INFO_LEVEL_WARN = 2, BLOOM_BITS = 10, WRITE_SIZE_MAX = 1 << 30 };
+static const double MEMORY_FILTER_RATIO = 0.1;
 
 struct fl_kv_store {
     rocksdb_t *db;
@@ -67,6 +68,9 @@ static rocksdb_options_t *family_options(rocksdb_cache_t *cache, size_t buffer_s
     rocksdb_options_set_write_buffer_size(options, buffer_size);
     rocksdb_options_set_max_write_buffer_number(options, (int)buffer_count);
     rocksdb_options_set_level_compaction_dynamic_level_bytes(options, 1);
+    /* A key that is not there is told without a walk through the table in memory. */
+    rocksdb_options_set_memtable_whole_key_filtering(options, 1);
+    rocksdb_options_set_memtable_prefix_bloom_size_ratio(options, MEMORY_FILTER_RATIO);
     return options;
 }
 

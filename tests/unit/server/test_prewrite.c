@@ -82,7 +82,8 @@ static void commit(fl_prewrite *prewrite, model *want, int64_t durable_offset)
         assert_true(step->end_offset <= durable_offset);
         assert_true(fl_slice_equal(fl_prewrite_key(entry), key_of(step->key, room)));
         assert_int_equal(value_of(entry), step->value);
-        fl_prewrite_pop(prewrite);
+        fl_prewrite_keep(prewrite);
+        fl_prewrite_shrink(prewrite, 0);
     }
     assert_true(want->queue_first == want->queue_size ||
                 want->queue[want->queue_first].end_offset > durable_offset);
