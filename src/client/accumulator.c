@@ -50,6 +50,7 @@ static fluss_code_t new_table(fl_sender *sender, fl_table *table, fl_write_table
     const uint64_t random = fl_random();
     atomic_init(&fresh->sticky, (int)(random % (uint64_t)table->bucket_count));
     atomic_init(&fresh->turn, (unsigned)(random >> 33));
+    atomic_init(&fresh->batch_bytes, sender->client->config->writer_batch_size.number);
     fresh->next = sender->tables;
     sender->tables = fresh;
     *out = fresh;
@@ -135,6 +136,27 @@ int32_t fl_write_table_next_bucket(fl_write_table *table)
         return (int32_t)(turn % (unsigned)table->bucket_count);
     }
     return atomic_load_explicit(&table->sticky, memory_order_relaxed);
+}
+
+/* Follow the size of batches that had to wait: towards the limit while they fill up, slowly down
+ * while they do not. Batches that left at once because nothing was under way say nothing. */
+void fl_write_table_learn(fl_write_table *table, size_t bytes)
+{
+    const fluss_config_t *config = table->sender->client->config;
+    if (config->writer_batch_dynamic.number == 0) {
+        return;
+    }
+    const int64_t now = atomic_load_explicit(&table->batch_bytes, memory_order_relaxed);
+    int64_t next = now;
+    if ((int64_t)bytes > now / 5 * 4) {
+        next = now + now / 10;
+    } else if ((int64_t)bytes < now / 2) {
+        next = now - now / 20;
+    }
+    const int64_t low = config->writer_batch_size_min.number,
+                  high = config->writer_batch_size.number;
+    next = next < low ? low : next > high ? high : next;
+    atomic_store_explicit(&table->batch_bytes, next, memory_order_relaxed);
 }
 
 /* A batch for this bucket begins or ends: the next rows go to another bucket. */
@@ -298,7 +320,8 @@ fluss_code_t fl_accumulate_row(fl_writer *writer, fl_write_bucket *bucket,
                                const fluss_datum_t *values, fl_slice key, fl_ack ack,
                                fluss_error_t *err)
 {
-    const size_t size_max = (size_t)writer->client->config->writer_batch_size.number;
+    const size_t size_max =
+        (size_t)atomic_load_explicit(&writer->target->batch_bytes, memory_order_relaxed);
     fl_batch *stale = NULL, *full = NULL;
     FL_TRY(fl_sender_wait_memory(writer->client->sender, err));
     (void)pthread_mutex_lock(&bucket->lock);
@@ -308,6 +331,7 @@ fluss_code_t fl_accumulate_row(fl_writer *writer, fl_write_bucket *bucket,
     const fluss_code_t rc = append_locked(writer, bucket, values, key, ack, err);
     if (bucket->open != NULL &&
         (bucket->open->reserved >= size_max || bucket->open->row_count == INT32_MAX)) {
+        fl_write_table_learn(writer->target, bucket->open->reserved);
         full = fl_bucket_close_open(bucket);
     }
     const bool is_posted = must_schedule(bucket);

@@ -171,18 +171,18 @@ fluss_code_t fl_pred_bind(fluss_pred_t *pred, const fl_schema *schema, fluss_err
 
 /* ---- for the server ---- */
 
+/* literal_type by root. */
+static const int32_t literal_kinds[] = {
+    [FLUSS_BOOLEAN] = 0,    [FLUSS_TINYINT] = 1,        [FLUSS_SMALLINT] = 2, [FLUSS_INT] = 3,
+    [FLUSS_BIGINT] = 4,     [FLUSS_FLOAT] = 5,          [FLUSS_DOUBLE] = 6,   [FLUSS_CHAR] = 7,
+    [FLUSS_STRING] = 8,     [FLUSS_DECIMAL] = 9,        [FLUSS_DATE] = 10,    [FLUSS_TIME] = 11,
+    [FLUSS_TIMESTAMP] = 12, [FLUSS_TIMESTAMP_LTZ] = 13, [FLUSS_BINARY] = 14,  [FLUSS_BYTES] = 15,
+};
+
 static fluss_code_t literal_message(const fl_type *type, const fluss_datum_t *d, fl_arena *arena,
                                     fl_msg_pb_literal_value *out, fluss_error_t *err)
 {
-    static const int32_t kinds[] = {
-        [FLUSS_BOOLEAN] = 0,    [FLUSS_TINYINT] = 1,        [FLUSS_SMALLINT] = 2,
-        [FLUSS_INT] = 3,        [FLUSS_BIGINT] = 4,         [FLUSS_FLOAT] = 5,
-        [FLUSS_DOUBLE] = 6,     [FLUSS_CHAR] = 7,           [FLUSS_STRING] = 8,
-        [FLUSS_DECIMAL] = 9,    [FLUSS_DATE] = 10,          [FLUSS_TIME] = 11,
-        [FLUSS_TIMESTAMP] = 12, [FLUSS_TIMESTAMP_LTZ] = 13, [FLUSS_BINARY] = 14,
-        [FLUSS_BYTES] = 15,
-    };
-    *out = (fl_msg_pb_literal_value){.literal_type = kinds[type->root],
+    *out = (fl_msg_pb_literal_value){.literal_type = literal_kinds[type->root],
                                      .is_null = d->type == FLUSS_NULL};
     if (out->is_null) {
         return 0;

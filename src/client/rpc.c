@@ -135,11 +135,19 @@ static void watch_deadline(fl_rpc *rpc, int64_t deadline_ms)
     }
 }
 
-static fluss_code_t timeout_error(const fl_call *call, fluss_error_t *err)
+static void timeout_error(const fl_call *call, fluss_error_t *err)
 {
-    return fl_error(err, FLUSS_E_REQUEST_TIME_OUT, FLUSS_KIND_TIMEOUT,
-                    "%s did not answer %s in time", call->node->address,
-                    fl_api_find((int16_t)call->key)->name);
+    const fl_node *node = call->node;
+    const char *name = fl_api_find((int16_t)call->key)->name;
+    if (call->was_sent) {
+        (void)fl_error(err, FLUSS_E_REQUEST_TIME_OUT, FLUSS_KIND_TIMEOUT,
+                       "%s did not answer %s in time", node->address, name);
+    } else {
+        (void)fl_error(err, FLUSS_E_REQUEST_TIME_OUT, FLUSS_KIND_TIMEOUT,
+                       "%s was not sent in time%s%.600s", name,
+                       node->why.code != 0 ? ": " : "; no connection to ",
+                       node->why.code != 0 ? node->why.message : node->address);
+    }
 }
 
 /* Fail what waits too long; a server that leaves a request unanswered loses the connection. */
@@ -150,10 +158,7 @@ static int64_t check_node(fl_node *node, int64_t now)
         fl_call *next = call->next;
         if (call->deadline_ms <= now) {
             fluss_error_t err;
-            (void)timeout_error(call, &err);
-            if (node->why.code != 0) {
-                fl_error_prefix(&err, "%.300s; then ", node->why.message);
-            }
+            timeout_error(call, &err);
             (void)fl_call_list_remove(&node->waiting, call);
             fl_call_fail_later(call, &err);
             if (node->state == FL_NODE_HANDSHAKE) {
@@ -167,7 +172,7 @@ static int64_t check_node(fl_node *node, int64_t now)
     for (fl_call *call = node->in_flight.first; call != NULL; call = call->next) {
         if (call->deadline_ms <= now && node->state != FL_NODE_CLOSING) {
             fluss_error_t err;
-            (void)timeout_error(call, &err);
+            timeout_error(call, &err);
             fl_node_fail(node, &err);
         } else if (call->deadline_ms > now && call->deadline_ms < nearest) {
             nearest = call->deadline_ms;

@@ -172,6 +172,9 @@ static void on_timer(void *context)
 
 void fl_sender_wake_at(fl_sender *sender, int64_t at_ms)
 {
+    if (atomic_load(&sender->is_closed)) {
+        return;
+    }
     if (sender->timer == NULL &&
         fl_timer_new(sender->client->loop, on_timer, sender, &sender->timer, NULL) != 0) {
         fl_sender_look_at_all(sender); /* no memory for a timer: try at once */
@@ -215,6 +218,9 @@ static fl_batch *next_batch(fl_write_bucket *bucket)
     (void)pthread_mutex_lock(&bucket->lock);
     if (bucket->queue == NULL && bucket->open != NULL) {
         if (is_open_due(bucket, now)) {
+            if (bucket->in_flight_count > 0) {
+                fl_write_table_learn(bucket->partition->table, bucket->open->reserved);
+            }
             closed = fl_bucket_close_open(bucket);
         } else {
             fl_sender_wake_at(sender, bucket->open->opened_ms +

@@ -131,8 +131,9 @@ struct fl_write_table {
     size_t partition_key_count;
     pthread_mutex_t lock; /* guards: partitions */
     fl_write_partition *partitions;
-    atomic_int sticky; /* bucket for rows without a key */
-    atomic_uint turn;  /* round robin */
+    atomic_int sticky;        /* bucket for rows without a key */
+    atomic_uint turn;         /* round robin */
+    atomic_llong batch_bytes; /* where an open batch counts as full; follows recent ones */
     /* loop only */
     fl_flush *flushes;
     uint64_t flush_upto;
@@ -234,6 +235,8 @@ FLUSS_CHECKED fluss_code_t fl_accumulate_row(fl_writer *writer, fl_write_bucket 
 FLUSS_CHECKED fluss_code_t fl_accumulate_array(fl_writer *writer, fl_write_bucket *bucket,
                                                const struct ArrowArray *array, int64_t row_from,
                                                int64_t row_count, fl_ack ack, fluss_error_t *err);
+/** A batch ended with so many bytes, full or by its timeout. */
+void fl_write_table_learn(fl_write_table *table, size_t bytes);
 /** A bucket for a row without a key. */
 int32_t fl_write_table_next_bucket(fl_write_table *table);
 /** Close the open batch, which is not empty, and queue it as ENCODING. Lock: bucket held. */
