@@ -9,41 +9,32 @@
 #include "server/server.h"
 #include "server/session.h"
 #include "server/visit.h"
+#include "server/write_join.h"
 
 enum { AGG_MODE_OVERWRITE = 1 };
 
 typedef struct put_state {
     fl_visit visit;
     fl_msg_pb_put_kv_resp_for_bucket *answers;
-    fl_sync_wait *waits;
-    size_t waits_started; /* by the walk */
-    size_t waits_over;    /* at home */
-    bool is_walked;       /* at home */
+    fl_write_join join;
 } put_state;
 
-static void reply_if_over(fl_request *req)
+static void not_synced(fl_request *req, size_t index, fluss_code_t code, const char *reason)
 {
     const put_state *state = req->state;
-    if (state->is_walked && state->waits_over == state->waits_started) {
-        const fl_msg_put_kv_response response = {.buckets_resp = state->answers,
-                                                 .buckets_resp_count = state->visit.count};
-        fl_request_reply(req, &response);
-    }
+    fl_msg_pb_put_kv_resp_for_bucket *answer = &state->answers[index];
+    answer->has_log_end_offset = false;
+    answer->has_error_code = answer->has_error_message = true;
+    answer->error_code = code;
+    answer->error_message = fl_slice_str(reason);
 }
 
-static void synced(fl_task *task)
+static void reply(fl_request *req)
 {
-    const fl_sync_wait *wait = FL_CONTAINER_OF(task, fl_sync_wait, task);
-    put_state *state = wait->request->state;
-    if (wait->code != 0) {
-        fl_msg_pb_put_kv_resp_for_bucket *answer = &state->answers[wait->index];
-        answer->has_log_end_offset = false;
-        answer->has_error_code = answer->has_error_message = true;
-        answer->error_code = wait->code;
-        answer->error_message = fl_slice_str(wait->reason);
-    }
-    state->waits_over++;
-    reply_if_over(wait->request);
+    const put_state *state = req->state;
+    const fl_msg_put_kv_response response = {.buckets_resp = state->answers,
+                                             .buckets_resp_count = state->visit.count};
+    fl_request_reply(req, &response);
 }
 
 static fluss_code_t put(fl_request *req, size_t index, fl_tablet *tablet, int64_t *log_end_offset,
@@ -70,10 +61,7 @@ static fluss_code_t put(fl_request *req, size_t index, fl_tablet *tablet, int64_
         fl_tablet_sync_soon(tablet);
         return 0;
     }
-    fl_sync_wait *wait = &state->waits[index];
-    *wait = (fl_sync_wait){
-        .task.run = synced, .request = req, .offset = appended.log_end_offset, .index = index};
-    state->waits_started += fl_tablet_sync(tablet, wait) ? 1 : 0;
+    fl_write_join_sync(&state->join, index, tablet, appended.log_end_offset);
     return 0;
 }
 
@@ -90,8 +78,7 @@ static void put_each(fl_request *req, size_t index, fl_tablet *tablet)
 static void put_walked(fl_request *req)
 {
     put_state *state = req->state;
-    state->is_walked = true;
-    reply_if_over(req);
+    fl_write_join_walked(&state->join);
 }
 
 static fluss_code_t prepare(fl_request *req, fluss_error_t *err)
@@ -104,10 +91,10 @@ static fluss_code_t prepare(fl_request *req, fluss_error_t *err)
     }
     FL_TRY(fl_visit_init(&state->visit, req, count, err));
     state->answers = fl_arena_array(&req->arena, count, sizeof(state->answers[0]));
-    state->waits = fl_arena_array(&req->arena, count, sizeof(state->waits[0]));
-    if (state->answers == NULL || state->waits == NULL) {
+    if (state->answers == NULL) {
         return fl_error_nomem(err);
     }
+    FL_TRY(fl_write_join_init(&state->join, req, count, not_synced, reply, err));
     for (size_t i = 0; i < count; i++) {
         const fl_msg_pb_put_kv_req_for_bucket *bucket = &asked->buckets_req[i];
         state->visit.keys[i] = (fl_tablet_key){

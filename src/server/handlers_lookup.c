@@ -12,6 +12,7 @@
 #include "server/server.h"
 #include "server/session.h"
 #include "server/visit.h"
+#include "server/write_join.h"
 
 enum { VALUES_SIZE_MAX = 1 << 30 };
 
@@ -74,9 +75,7 @@ static fluss_code_t sink_finish(value_sink *sink, fluss_error_t *err)
 typedef struct lookup_state {
     fl_visit visit;
     fl_msg_pb_lookup_resp_for_bucket *answers;
-    fl_sync_wait *waits; /* of inserts */
-    size_t waits_started, waits_over;
-    bool is_walked;
+    fl_write_join join; /* of inserts */
 } lookup_state;
 
 static fluss_code_t lookup_keys(fl_request *req, const fl_msg_pb_lookup_req_for_bucket *bucket,
@@ -134,28 +133,22 @@ static void lookup_done(fl_request *req)
     fl_request_reply(req, &response);
 }
 
+/* The missing rows are there: now all keys are read. */
 static void look_up_inserted(fl_request *req)
 {
     lookup_state *state = req->state;
-    if (state->is_walked && state->waits_over == state->waits_started) {
-        state->visit.each = lookup_each;
-        state->visit.done = lookup_done;
-        fl_visit_run(req);
-    }
+    state->visit.each = lookup_each;
+    state->visit.done = lookup_done;
+    fl_visit_run(req);
 }
 
-static void insert_synced(fl_task *task)
+static void insert_not_synced(fl_request *req, size_t index, fluss_code_t code, const char *reason)
 {
-    const fl_sync_wait *wait = FL_CONTAINER_OF(task, fl_sync_wait, task);
-    lookup_state *state = wait->request->state;
-    if (wait->code != 0) {
-        fl_msg_pb_lookup_resp_for_bucket *answer = &state->answers[wait->index];
-        answer->has_error_code = answer->has_error_message = true;
-        answer->error_code = wait->code;
-        answer->error_message = fl_slice_str(wait->reason);
-    }
-    state->waits_over++;
-    look_up_inserted(wait->request);
+    const lookup_state *state = req->state;
+    fl_msg_pb_lookup_resp_for_bucket *answer = &state->answers[index];
+    answer->has_error_code = answer->has_error_message = true;
+    answer->error_code = code;
+    answer->error_message = fl_slice_str(reason);
 }
 
 static fluss_code_t insert(fl_request *req, size_t index, fl_tablet *tablet, fluss_error_t *err)
@@ -169,12 +162,7 @@ static fluss_code_t insert(fl_request *req, size_t index, fl_tablet *tablet, flu
     }
     FL_TRY(fl_tablet_insert_missing(tablet, bucket->keys, bucket->keys_count, &appended, err));
     if (fl_request_server(req)->syncs && appended.log_end_offset >= 0) {
-        fl_sync_wait *wait = &state->waits[index];
-        *wait = (fl_sync_wait){.task.run = insert_synced,
-                               .request = req,
-                               .offset = appended.log_end_offset,
-                               .index = index};
-        state->waits_started += fl_tablet_sync(tablet, wait) ? 1 : 0;
+        fl_write_join_sync(&state->join, index, tablet, appended.log_end_offset);
     }
     return 0;
 }
@@ -190,8 +178,7 @@ static void insert_each(fl_request *req, size_t index, fl_tablet *tablet)
 static void insert_walked(fl_request *req)
 {
     lookup_state *state = req->state;
-    state->is_walked = true;
-    look_up_inserted(req);
+    fl_write_join_walked(&state->join);
 }
 
 static fluss_code_t lookup_prepare(fl_request *req, lookup_state **out, fluss_error_t *err)
@@ -204,10 +191,10 @@ static fluss_code_t lookup_prepare(fl_request *req, lookup_state **out, fluss_er
     }
     FL_TRY(fl_visit_init(&state->visit, req, count, err));
     state->answers = fl_arena_array(&req->arena, count, sizeof(state->answers[0]));
-    state->waits = fl_arena_array(&req->arena, count, sizeof(state->waits[0]));
-    if (state->answers == NULL || state->waits == NULL) {
+    if (state->answers == NULL) {
         return fl_error_nomem(err);
     }
+    FL_TRY(fl_write_join_init(&state->join, req, count, insert_not_synced, look_up_inserted, err));
     for (size_t i = 0; i < count; i++) {
         const fl_msg_pb_lookup_req_for_bucket *bucket = &asked->buckets_req[i];
         fl_msg_pb_lookup_resp_for_bucket *answer = &state->answers[i];

@@ -7,41 +7,32 @@
 #include "server/server.h"
 #include "server/session.h"
 #include "server/visit.h"
+#include "server/write_join.h"
 
 typedef struct produce_state {
     fl_visit visit;
     fl_msg_pb_produce_log_resp_for_bucket *answers;
     const fl_msg_pb_produce_log_req_for_bucket *buckets;
-    fl_sync_wait *waits;
+    fl_write_join join;
     bool syncs;
-    size_t waits_started; /* by the walk */
-    size_t waits_over;    /* at home */
-    bool is_walked;       /* at home */
 } produce_state;
 
-static void reply_if_over(fl_request *req)
+static void not_synced(fl_request *req, size_t index, fluss_code_t code, const char *reason)
 {
     const produce_state *state = req->state;
-    if (state->is_walked && state->waits_over == state->waits_started) {
-        const fl_msg_produce_log_response response = {.buckets_resp = state->answers,
-                                                      .buckets_resp_count = state->visit.count};
-        fl_request_reply(req, &response);
-    }
+    fl_msg_pb_produce_log_resp_for_bucket *answer = &state->answers[index];
+    answer->has_base_offset = false;
+    answer->has_error_code = answer->has_error_message = true;
+    answer->error_code = code;
+    answer->error_message = fl_slice_str(reason);
 }
 
-static void synced(fl_task *task)
+static void reply(fl_request *req)
 {
-    const fl_sync_wait *wait = FL_CONTAINER_OF(task, fl_sync_wait, task);
-    produce_state *state = wait->request->state;
-    if (wait->code != 0) {
-        fl_msg_pb_produce_log_resp_for_bucket *answer = &state->answers[wait->index];
-        answer->has_base_offset = false;
-        answer->has_error_code = answer->has_error_message = true;
-        answer->error_code = wait->code;
-        answer->error_message = fl_slice_str(wait->reason);
-    }
-    state->waits_over++;
-    reply_if_over(wait->request);
+    const produce_state *state = req->state;
+    const fl_msg_produce_log_response response = {.buckets_resp = state->answers,
+                                                  .buckets_resp_count = state->visit.count};
+    fl_request_reply(req, &response);
 }
 
 static fluss_code_t append(fl_request *req, size_t index, fl_tablet *tablet, int64_t *base_offset,
@@ -61,10 +52,7 @@ static fluss_code_t append(fl_request *req, size_t index, fl_tablet *tablet, int
     FL_TRY(fl_tablet_append(tablet, state->buckets[index].records, &appended, err));
     *base_offset = appended.base_offset;
     if (state->syncs) {
-        fl_sync_wait *wait = &state->waits[index];
-        *wait = (fl_sync_wait){
-            .task.run = synced, .request = req, .offset = appended.log_end_offset, .index = index};
-        state->waits_started += fl_tablet_sync(tablet, wait) ? 1 : 0;
+        fl_write_join_sync(&state->join, index, tablet, appended.log_end_offset);
     }
     return 0;
 }
@@ -82,8 +70,7 @@ static void produce_each(fl_request *req, size_t index, fl_tablet *tablet)
 static void produce_walked(fl_request *req)
 {
     produce_state *state = req->state;
-    state->is_walked = true;
-    reply_if_over(req);
+    fl_write_join_walked(&state->join);
 }
 
 fluss_code_t fl_check_write(fl_request *req, int32_t acks, fluss_error_t *err)
@@ -110,10 +97,10 @@ static fluss_code_t prepare(fl_request *req, produce_state **out, fluss_error_t 
     }
     FL_TRY(fl_visit_init(&state->visit, req, count, err));
     state->answers = fl_arena_array(&req->arena, count, sizeof(state->answers[0]));
-    state->waits = fl_arena_array(&req->arena, count, sizeof(state->waits[0]));
-    if (state->answers == NULL || state->waits == NULL) {
+    if (state->answers == NULL) {
         return fl_error_nomem(err);
     }
+    FL_TRY(fl_write_join_init(&state->join, req, count, not_synced, reply, err));
     state->buckets = asked->buckets_req;
     state->syncs = asked->acks == -1 && fl_request_server(req)->syncs;
     for (size_t i = 0; i < count; i++) {
