@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* One table of functions, by name and kind of type; each is a leaf that sees two values that are
+ * not null. Integers wrap at the width of their column. */
 #include "server/aggregate.h"
 
 #include "format/datum.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Open scans of primary-key tablets: each holds a snapshot and an iterator between two requests, so
+ * their number is bounded per bucket and per server, and an idle one expires. */
 #include "server/kv_sessions.h"
 
 #include <stdio.h>

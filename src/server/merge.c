@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The engines as plain functions over two rows of values. The old row is looked at only where the
+ * engine needs it. */
 #include "server/merge.h"
 
 #include "format/datum.h"

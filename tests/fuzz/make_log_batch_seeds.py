@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the seeds of fuzz_log_batch into corpus/fuzz_log_batch: batches and payloads of each of its
-schemas and codecs, small. Needs pyarrow and the library of tests/python/arrow_crosscheck.py
+"""Writes the seeds of fuzz_log_batch into corpus/fuzz_log_batch: batches and payloads of each of
+its schemas and codecs, small. Needs pyarrow and the library of tests/python/arrow_crosscheck.py
 ($FLUSS_BUILD)."""
 
 import struct
