@@ -242,6 +242,9 @@ void fl_kv_tablet_close(fl_kv_tablet *tablet)
     if (tablet == NULL) {
         return;
     }
+    if (tablet->cache != NULL) {
+        atomic_fetch_sub(&tablet->cache->tablet_count, 1);
+    }
     forget_info(tablet);
     fl_prewrite_deinit(&tablet->prewrite);
     fl_buf_deinit(&tablet->key);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The model and the real tablet side by side; each step is done to both, then they are compared. */
 #include "kv_world.h"
 
 enum { DIR_SIZE = PATH_SIZE + 32, BATCH_SIZE_MAX = 1 << 24, READ_SIZE = 1 << 16 };
@@ -123,7 +124,10 @@ static void make_keys(world *w)
 
 void world_init(world *w, const char *dir, const world_spec *spec)
 {
-    *w = (world){.spec = *spec, .next_id = 1};
+    static const size_t cache_sizes[] = {0, 700, 1 << 20};
+    *w = (world){.spec = *spec,
+                 .next_id = 1,
+                 .cache.bytes = cache_sizes[spec->table_id % (int64_t)FL_COUNT_OF(cache_sizes)]};
     (void)snprintf(w->dir, sizeof(w->dir), "%s/%lld", dir, (long long)spec->table_id);
     fl_arena_init(&w->arena);
     for (size_t i = 0; i < KEY_COUNT; i++) {
@@ -169,6 +173,7 @@ void world_open(world *w, fl_kv_store *store)
     OK(fl_log_store_open(w->dir, &opts, world_now(w), &w->log, &error));
     const fl_kv_tablet_spec spec = {.store = store,
                                     .log = w->log,
+                                    .cache = &w->cache,
                                     .info = w->info,
                                     .partition_id = -1,
                                     .take_ids = take_ids,

@@ -509,12 +509,92 @@ static void tablets_are_what_the_model_says(void **state)
     print_message("%zu steps\n", steps);
 }
 
+/* ---- auto-increment ---- */
+
+enum { LIVES = 4, BLOCK_SIZE = 1000 };
+
+static void insert_missing(world *w, size_t first_key, size_t count)
+{
+    fl_log_appended appended;
+    OK(fl_kv_tablet_insert_missing(w->tablet, &w->encoded_keys[first_key], count, world_now(w),
+                                   &appended, &error));
+    OK(fl_kv_tablet_commit(w->tablet, fl_log_store_end_offset(w->log), &error));
+}
+
+/* The id of a row; 0: no row. */
+static int64_t id_of(const world *w, size_t key)
+{
+    const fl_type *types[] = {world_type(w, 0), world_type(w, 1), world_type(w, 2)};
+    fluss_datum_t values[3] = {0};
+    fl_arena arena;
+    uint8_t *value;
+    size_t size;
+    OK(fl_kv_tablet_get(w->tablet, w->encoded_keys[key], &value, &size, &error));
+    if (value != NULL) {
+        fl_arena_init(&arena);
+        OK(fl_row_decode(FL_ROW_COMPACTED, types, fl_slice_of(value + 2, size - 2), 3, &arena,
+                         values, &error));
+        fl_arena_deinit(&arena);
+        fl_free(value);
+    }
+    return values[1].v.i;
+}
+
+/* A life inserts four keys, with a flush in the middle, so that the state in the store is older
+ * than the rows of the log; then it is killed. */
+static void insert_and_die(world *w, stage *s, size_t first_key)
+{
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)alarm(60);
+        OK(fl_kv_store_open(s->store_dir, &s->store, &error));
+        world_open(w, s->store);
+        insert_missing(w, first_key, 2);
+        OK(fl_kv_store_flush(s->store, &error));
+        insert_missing(w, first_key + 1, 3); /* one of them is there */
+        for (size_t i = 0; i < first_key + 4; i++) {
+            assert_in_range(id_of(w, i), 1, INT64_MAX);
+            for (size_t j = 0; j < i; j++) {
+                assert_int_not_equal(id_of(w, i), id_of(w, j));
+            }
+        }
+        (void)kill(getpid(), SIGKILL);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    w->next_id += BLOCK_SIZE * 2; /* the ids that the child may have taken are durable elsewhere */
+}
+
+static void no_id_is_given_twice_by_processes_that_are_killed(void **state)
+{
+    stage s;
+    world w;
+    const world_spec spec = {
+        .columns = {"id INT NOT NULL", "number BIGINT", "name STRING"},
+        .column_count = 3,
+        .key_count = 1,
+        .properties = {{"auto-increment", "number"}, {"table.auto-increment.cache-size", "1000"}},
+        .property_count = 2,
+        .table_id = 1};
+    (void)state;
+    stage_init(&s);
+    world_init(&w, s.dir, &spec);
+    for (size_t life = 0; life < LIVES; life++) {
+        insert_and_die(&w, &s, life * 4);
+    }
+    world_deinit(&w);
+    OK(fl_tree_remove(s.dir, &error));
+}
+
 int main(void)
 {
     const char *seed = getenv("FLUSS_TEST_SEED");
     draw_state = seed != NULL ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL) * 2654435761u;
     print_message("FLUSS_TEST_SEED=%llu\n", (unsigned long long)draw_state);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_id_is_given_twice_by_processes_that_are_killed),
         cmocka_unit_test(tablets_are_what_the_model_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
