@@ -7,6 +7,8 @@
 #include "format/log_batch.h"
 #include "server/kv_tablet_private.h"
 
+enum { NANOS_PER_MS = 1000000, NANOS_PER_US = 1000, MICROSECOND_PRECISION = 6 };
+
 void fl_kv_changelog_init(fl_kv_changelog *changelog)
 {
     *changelog = (fl_kv_changelog){0};
@@ -75,6 +77,54 @@ static fluss_code_t add_row(fl_kv_tablet *tablet, fluss_change_t change,
     return fl_row_log_builder_add(&changelog->rows, change, fl_buf_slice(&changelog->row), err);
 }
 
+/* Arrow counts the nanoseconds of a TIMESTAMP(7..9) in 64 bits. A client that has microseconds only
+ * rounds the ends of that range to just outside of it; such a value is logged as the end. What is
+ * further out is refused: the log could not give it back. */
+static fluss_code_t fit_timestamp(const fl_column *column, fluss_datum_t *value, fluss_error_t *err)
+{
+    const __int128 exact = (__int128)value->v.i * NANOS_PER_MS + value->nanos;
+    if (exact >= INT64_MIN && exact <= INT64_MAX) {
+        return 0;
+    }
+    const int64_t end = exact < 0 ? INT64_MIN : INT64_MAX;
+    const __int128 beyond = exact < 0 ? end - exact : exact - end;
+    if (beyond >= NANOS_PER_US) {
+        return fl_error(err, FLUSS_E_INVALID_TIMESTAMP, FLUSS_KIND_SERVER,
+                        "column '%s': a timestamp of %lld ms does not fit the 64-bit nanoseconds "
+                        "of its changelog, which reach from 1677 to 2262",
+                        column->name, (long long)value->v.i);
+    }
+    value->v.i = end / NANOS_PER_MS - (end % NANOS_PER_MS < 0);
+    value->nanos = (int32_t)(end - (__int128)value->v.i * NANOS_PER_MS);
+    return 0;
+}
+
+/* The row as the changelog can hold it: `values`, or a copy of them from the tablet's arena. */
+static fluss_code_t fit_row(fl_kv_tablet *tablet, const fluss_datum_t **values, fluss_error_t *err)
+{
+    const fl_schema *schema = fl_kv_latest(tablet);
+    fluss_datum_t *copy = NULL;
+    for (size_t i = 0; i < schema->column_count; i++) {
+        const fl_type *type = &schema->columns[i].type;
+        const bool is_timestamp =
+            type->root == FLUSS_TIMESTAMP || type->root == FLUSS_TIMESTAMP_LTZ;
+        if (!is_timestamp || type->precision <= MICROSECOND_PRECISION ||
+            (*values)[i].type == FLUSS_NULL) {
+            continue;
+        }
+        if (copy == NULL) {
+            copy = fl_arena_array(&tablet->arena, schema->column_count, sizeof(*copy));
+            if (copy == NULL) {
+                return fl_error_nomem(err);
+            }
+            memcpy(copy, *values, schema->column_count * sizeof(*copy));
+            *values = copy;
+        }
+        FL_TRY(fit_timestamp(&schema->columns[i], &copy[i], err));
+    }
+    return 0;
+}
+
 fluss_code_t fl_kv_changelog_add(fl_kv_tablet *tablet, fluss_change_t change,
                                  const fluss_datum_t *values, fluss_error_t *err)
 {
@@ -87,6 +137,7 @@ fluss_code_t fl_kv_changelog_add(fl_kv_tablet *tablet, fluss_change_t change,
     if (!is_arrow(tablet)) {
         return add_row(tablet, change, values, err);
     }
+    FL_TRY(fit_row(tablet, &values, err));
     FL_TRY(fl_buf_append_byte(&changelog->change_types, (uint8_t)change, err));
     return fl_arrow_builder_append(changelog->builder, values, err);
 }
