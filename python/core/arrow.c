@@ -129,6 +129,33 @@ PyObject *fc_batches_to_list(fc_state *state, fluss_batches_t *batches)
     return list;
 }
 
+/** new_batch(schema capsule, array capsule, (table_id, partition_id, bucket), base offset, last
+ * offset): takes what is in the capsules */
+PyObject *fc_batch_of_capsules(PyObject *module, PyObject *args)
+{
+    PyObject *schema_capsule, *array_capsule;
+    long long table_id, partition_id, base_offset, last_offset;
+    int bucket;
+    if (!PyArg_ParseTuple(args, "OO(LLi)LL", &schema_capsule, &array_capsule, &table_id,
+                          &partition_id, &bucket, &base_offset, &last_offset)) {
+        return NULL;
+    }
+    struct ArrowSchema *schema = fc_arrow_schema_in(schema_capsule);
+    struct ArrowArray *array = schema == NULL ? NULL : fc_arrow_array_in(array_capsule);
+    if (array == NULL) {
+        return NULL;
+    }
+    if (schema->release == NULL || array->release == NULL) {
+        return fc_refuse(fc_state_of(module), "the Arrow batch was handed over already");
+    }
+    struct ArrowSchema moved_schema = *schema;
+    struct ArrowArray moved_array = *array;
+    schema->release = NULL;
+    array->release = NULL;
+    const fluss_position_t first = {{table_id, partition_id, bucket}, base_offset};
+    return fc_batch_new(fc_state_of(module), &moved_schema, &moved_array, &first, last_offset);
+}
+
 static PyObject *batch_arrow_schema(fc_batch *self, PyObject *unused)
 {
     (void)unused;

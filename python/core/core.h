@@ -255,7 +255,8 @@ PyObject *fc_bucket(const fc_state *state, const fluss_bucket_t *bucket);
 PyObject *fc_batches_to_list(fc_state *state, fluss_batches_t *batches); /* takes */
 PyObject *fc_batch_new(fc_state *state, struct ArrowSchema *schema, struct ArrowArray *array,
                        const fluss_position_t *first, int64_t last_offset); /* takes both */
-PyObject *fc_arrow_schema_capsule(struct ArrowSchema *schema);              /* takes */
+PyObject *fc_batch_of_capsules(PyObject *module, PyObject *args);
+PyObject *fc_arrow_schema_capsule(struct ArrowSchema *schema); /* takes */
 PyObject *fc_stream_new(fc_state *state, struct ArrowArrayStream *stream, PyObject *keep);
 /** Structs inside capsules of the Arrow PyCapsule protocol; NULL: exception. Borrowed. */
 struct ArrowSchema *fc_arrow_schema_in(PyObject *capsule);

@@ -151,6 +151,7 @@ static PyMethodDef module_methods[] = {
     {"promise", fc_future_promise, METH_VARARGS, NULL},
     {"rebind", fc_future_rebind, METH_VARARGS, NULL},
     {"completed", completed, METH_NOARGS, NULL},
+    {"new_batch", fc_batch_of_capsules, METH_VARARGS, NULL},
     {"restore_record", fc_record_restore, METH_VARARGS, NULL},
     {0},
 };

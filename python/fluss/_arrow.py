@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import _core
+
 
 class _SchemaCapsule:
     """Hands a capsule to pyarrow."""
@@ -41,3 +43,21 @@ def to_table(batches: list, schema: Any) -> Any:
         return pyarrow.Table.from_batches(arrays)
     tables = [pyarrow.Table.from_batches([array]) for array in arrays]
     return pyarrow.concat_tables(tables, promote_options="default")
+
+
+def merge(batches: list) -> Any:
+    """Batches of one bucket as one; None when there are no rows."""
+    found = [batch for batch in batches if batch.num_rows]
+    if len(found) < 2:
+        return found[0] if found else None
+    table = to_table(found, None).combine_chunks()
+    schema, array = table.to_batches()[0].__arrow_c_array__()
+    bucket = found[0].bucket
+    place = (bucket.table_id, bucket.partition_id, bucket.bucket_id)
+    return _core.new_batch(
+        schema,
+        array,
+        tuple(-1 if part is None else part for part in place),
+        found[0].base_offset,
+        found[-1].last_offset,
+    )

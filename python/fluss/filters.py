@@ -48,7 +48,7 @@ def _literal(value: Any) -> Any:
         return value
     if hasattr(type(value), "item"):  # numpy scalars
         return _literal(value.item())
-    raise TypeError(f"a column cannot be compared with {type(value).__name__}")
+    raise TypeError(f"Unsupported filter literal: {type(value).__name__}")
 
 
 class Predicate(_Answer):
@@ -93,20 +93,25 @@ class Predicate(_Answer):
 
     def __repr__(self) -> str:
         if self._kind != "column":
-            return "(" + f" {self._kind} ".join(map(repr, self._parts)) + ")"
+            return f"Compound({self._kind}: {', '.join(map(repr, self._parts))})"
         column, operator, values = self._parts
         return f"Predicate({column} {operator} {', '.join(map(repr, values))})"
 
 
 def _require_exact(codec: Any, column: str, value: Any) -> None:
-    """Refuse a literal that the column's type would round."""
-    stored = codec.round_trip((value,))[column]
+    """Refuse a literal of another type, or one that the column's type would round."""
+    try:
+        stored = codec.round_trip((value,))[column]
+    except FlussError as error:
+        raise FlussError(
+            f"literal {value!r} does not match column {column!r}: {error.message}"
+        ) from None
     if value is None or isinstance(value, (bool, str, bytes)):
         return
     if isinstance(value, datetime.datetime) and (value.tzinfo is None) != (stored.tzinfo is None):
         stored = stored.replace(tzinfo=value.tzinfo)
     if stored != value and value == value:
-        raise FlussError(f"Column {column!r} cannot hold {value!r} exactly")
+        raise FlussError(f"literal {value!r} does not fit column {column!r} exactly")
 
 
 class ColumnRef:

@@ -22,7 +22,7 @@ from .futures import (
     in_thread,
     resolved,
 )
-from .records import RecordBatch, ScanRecords
+from .records import ScanRecords
 from .schema import names_of
 from .values import EARLIEST_OFFSET, LATEST_OFFSET, TableBucket, _Answer, make_bucket, require
 
@@ -147,6 +147,26 @@ class TableScan(_Answer):
         if not info.has_primary_key() and log_format.upper() != "ARROW":
             raise FlussError(f"a log table of format {log_format} cannot be read by batches")
         return BatchScanner._of(self._table, bucket, self._limit, self._names(), self._columns)
+
+    def _scan_all(self) -> LogScanner:
+        scanner = self.create_record_batch_log_scanner().result()
+        scanner.subscribe_all()
+        return scanner
+
+    def to_arrow(self) -> Any:
+        """All rows of a log table up to now, as one pyarrow.Table."""
+        scanner = self._scan_all()
+        return scanner.to_arrow() if scanner._is_subscribed() else scanner._nothing(DeferredTable)
+
+    def to_pandas(self) -> Any:
+        """All rows of a log table up to now, as one pandas.DataFrame."""
+        scanner = self._scan_all()
+        return scanner.to_pandas() if scanner._is_subscribed() else scanner._nothing(DeferredFrame)
+
+    def to_polars(self) -> FlussFuture:
+        """A future of all rows of a log table up to now, as one polars.DataFrame."""
+        scanner = self._scan_all()
+        return scanner.to_polars() if scanner._is_subscribed() else scanner._nothing(FlussFuture)
 
     def __repr__(self) -> str:
         return f"TableScan(table={self._table._name()})"
@@ -364,7 +384,19 @@ class LogScanner(_Answer):
         self._require_mode(True, "to_pandas", "poll()")
         return self._start_reading(DeferredFrame, lambda table: table.to_pandas())
 
-    def _start_reading(self, kind: type[Deferred], convert: Callable[[Any], Any]) -> Any:
+    def to_polars(self) -> FlussFuture:
+        """A future of all rows of the subscribed buckets up to now, as one polars.DataFrame."""
+        self._require_mode(True, "to_polars", "poll()")
+        return self._start_reading(FlussFuture, _to_polars)
+
+    def _nothing(self, kind: type) -> Any:
+        """The answer of a bounded read of a table without partitions."""
+        empty = self._arrow_schema().empty_table()
+        if kind is DeferredFrame:
+            return resolved(empty.to_pandas(), kind)
+        return resolved(_to_polars(empty) if kind is FlussFuture else empty, kind)
+
+    def _start_reading(self, kind: type, convert: Callable[[Any], Any]) -> Any:
         """Read in a thread, after a read that is under way: older programs ask for a table and a
         frame one after the other and look at both later."""
         schema, before = self._arrow_schema(), self._reading
@@ -469,6 +501,12 @@ class LogScanner(_Answer):
         return f"LogScanner(table={self._table._name()})"
 
 
+def _to_polars(table: Any) -> Any:
+    import polars
+
+    return polars.from_arrow(table)
+
+
 class _Feed:
     """Gives batches to a pyarrow reader; when the reader goes, so does the subscription."""
 
@@ -514,7 +552,6 @@ class BatchScanner(_Answer):
             _names=names,
             _wanted=None if columns is None else names,
             _spent=False,
-            _rest=deque(),
         )
 
     @property
@@ -528,10 +565,9 @@ class BatchScanner(_Answer):
         return pyarrow.schema([full.field(name) for name in self._names])
 
     def _read(self, kind: type, convert: Callable[[list], Any]) -> Any:
-        """Start the read, or give what is left when it was done before."""
+        """Read; nothing when that was done before."""
         if self._spent:
-            rest, self._rest = list(self._rest), deque()
-            return resolved(convert(rest), kind)
+            return resolved(convert([]), kind)
         self._spent = True
         bucket = self._bucket
         partition = -1 if bucket.partition_id is None else bucket.partition_id
@@ -539,13 +575,9 @@ class BatchScanner(_Answer):
         started = _core.scan_bucket(self._table._handle, place, self._limit, self._wanted)
         return _core.rebind(kind, started, convert)
 
-    def _first(self, batches: list[RecordBatch]) -> RecordBatch | None:
-        self._rest.extend(batch for batch in batches if batch.num_rows)
-        return self._rest.popleft() if self._rest else None
-
     def next_batch(self) -> FlussFuture:
-        """A future of the next batch; None after the last."""
-        return self._read(FlussFuture, self._first)
+        """A future of the rows as one `RecordBatch`, once; then None."""
+        return self._read(FlussFuture, _arrow.merge)
 
     def collect_all_batches(self) -> FlussFuture:
         """A future of all batches that are left."""

@@ -12,6 +12,7 @@ from .futures import FlussFuture, settled
 
 WriteResultHandle = _core.WriteResultHandle
 _BATCH_ROWS_MAX = 65536
+_UNITS = ("s", "ms", "us", "ns")
 
 
 class _Writer(_core.Writer):
@@ -47,6 +48,19 @@ class _Writer(_core.Writer):
             raise FlussError(f"Arrow batch {what}; expected columns: {wanted}")
         if len(set(names)) != len(names):
             raise FlussError(f"Arrow batch has several columns of one name: {names}")
+        for name in names:
+            self._require_unit(name, batch.schema.field(name).type)
+
+    def _require_unit(self, name: str, given: Any) -> None:
+        """Refuse times in a finer unit than the column's: whether digits are lost would depend on
+        the rows."""
+        declared = self._table.arrow_schema.field(name).type
+        unit, wanted = getattr(given, "unit", None), getattr(declared, "unit", None)
+        if unit in _UNITS and wanted in _UNITS and _UNITS.index(unit) > _UNITS.index(wanted):
+            raise FlussError(
+                f"Arrow column {name!r} is {given}, but the table declares {declared}; "
+                "cast it to the table's arrow_schema"
+            )
 
     def _batch_columns(self) -> list[str]:
         return self._table._all_columns()
@@ -143,6 +157,14 @@ class UpsertWriter(_Writer):
             raise FlussError(
                 f"the target columns {columns} must contain all primary key columns; "
                 f"{missing} is missing"
+            )
+        numbered = [
+            c for c in table._info.get_schema().get_auto_increment_columns() if c in columns
+        ]
+        if numbered:
+            raise FlussError(
+                f"the server numbers the auto-increment column {numbered[0]!r}: name the others "
+                "with partial_update_by_name()"
             )
         self._open_upsert(
             table._handle,

@@ -262,20 +262,18 @@ fluss_code_t fl_schema_set_auto_increment(fl_schema *schema, const char *name, f
         return fl_error_argument(err, "auto-increment: there is no column '%s'", name);
     }
     if (schema->primary_key_count == 0) {
-        return fl_error_argument(err,
-                                 "auto-increment column '%s': only a table with a primary key "
-                                 "can have one",
-                                 name);
+        return fl_error_argument(
+            err, "auto-increment column '%s': only a primary-key table can have one", name);
     }
     for (size_t i = 0; i < schema->primary_key_count; i++) {
         if (schema->primary_key[i] == (uint32_t)index) {
-            return fl_error_argument(err, "auto-increment column '%s' is part of the primary key",
-                                     name);
+            return fl_error_argument(
+                err, "auto-increment column '%s' can not be used as the primary key", name);
         }
     }
     const uint8_t root = schema->columns[index].type.root;
     if (root != FLUSS_INT && root != FLUSS_BIGINT) {
-        return fl_error_argument(err, "auto-increment column '%s' is %s, expected INT or BIGINT",
+        return fl_error_argument(err, "auto-increment column '%s' is %s, it must be INT or BIGINT",
                                  name, fl_type_root_name(root));
     }
     schema->auto_increment = (int32_t)index;

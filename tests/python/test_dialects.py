@@ -526,3 +526,57 @@ def test_public_classes_are_of_the_package():
         if isinstance(value, type):
             assert value.__module__ == "fluss", name
     assert len(list(fluss.ChangeType)) == 5
+
+
+def test_scan_reads_a_whole_table_into_any_library(log_table, run):
+    fill(log_table)
+    assert log_table.new_scan().to_arrow().to_pylist() == ROWS
+    assert len(log_table.new_scan().project_by_name(["id"]).to_pandas()) == 10
+
+    async def main():
+        frame = await log_table.new_scan().to_polars()
+        assert isinstance(frame, pl.DataFrame) and frame.height == 10
+
+    run(main())
+
+
+def test_finer_unit_than_the_columns_is_refused(connection, database):
+    path = fluss.TablePath(database, "times")
+    descriptor = fluss.TableDescriptor(fluss.Schema(pa.schema([("t", pa.timestamp("ms"))])))
+    connection.get_admin().create_table(path, descriptor).result(S_MAX)
+    writer = connection.get_table(path).result(S_MAX).new_append().create_writer()
+    with pytest.raises(fluss.FlussError, match="but the table declares"):
+        writer.write_arrow_batch(pa.record_batch({"t": pa.array([1], pa.timestamp("us"))}))
+    writer.write_arrow_batch(pa.record_batch({"t": pa.array([1], pa.timestamp("s"))}))
+    writer.flush().result(S_MAX)
+
+
+def test_limit_scan_gives_its_rows_as_one_batch(log_table):
+    fill(log_table)
+    fill(log_table)
+    bucket = fluss.TableBucket(log_table.get_table_info().table_id, 0)
+    scanner = log_table.new_scan().limit(15).create_bucket_batch_scanner(bucket)
+    batch = scanner.next_batch().result(S_MAX)
+    assert batch.num_rows == batch.batch.num_rows == 15 and batch.bucket == bucket
+    assert scanner.next_batch().result(S_MAX) is None
+    assert len(scanner.to_arrow()) == 0
+
+
+def test_filter_refuses_what_it_cannot_mean(log_table):
+    for predicate, text in (
+        (fluss.col("nope") == 1, "not found"),
+        (fluss.col("id") == "abc", "does not match"),
+        (fluss.col("id") == True, "does not match"),  # noqa: E712
+    ):
+        with pytest.raises(fluss.FlussError, match=text):
+            log_table.new_scan().filter(predicate).create_log_scanner().result(S_MAX)
+    with pytest.raises(TypeError, match="Unsupported filter literal"):
+        fluss.col("id") == object()  # noqa: B015
+    for use in (lambda: bool(fluss.col("id")), lambda: bool(fluss.col("id") == 1)):
+        with pytest.raises(TypeError, match="no truth value"):
+            use()
+    fill(log_table)
+    scan = log_table.new_scan().filter((fluss.col("id") > 3) & (fluss.col("id") <= 5), exact=True)
+    scanner = scan.create_log_scanner().result(S_MAX)
+    scanner.subscribe(0, fluss.EARLIEST_OFFSET)
+    assert [record.row["id"] for record in poll_all(scanner, 2)] == [4, 5]
