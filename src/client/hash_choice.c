@@ -4,9 +4,11 @@
  * lake format with a hash of its own, needs no choice.
  *
  * Otherwise, when a table is opened, a bounded number of rows of some of its buckets is read, and
- * each row whose bucket only one of the two explains votes for it. An empty table follows Java.
- * Rows of both kinds mean that two families of clients wrote: writing is refused, lookups ask both
- * buckets. A probe that fails decides nothing. */
+ * each row whose bucket only one of the two explains votes for it. Without a vote more rows are
+ * read, once. A table that is still without one, as an empty table is, follows Java, and a lookup
+ * that finds nothing asks the other bucket as well: keys on which the two differ may be rare, or
+ * come later. Rows of both kinds mean that two families of clients wrote: writing is refused,
+ * lookups ask both buckets. A probe that fails decides nothing. */
 #include "client/hash_choice.h"
 
 #include <fluss/fluss_arrow.h>
@@ -18,14 +20,17 @@
 #include "client/writer_private.h"
 #include "format/arrow.h"
 
-enum { BUCKETS_MAX = 16, PARTITIONS_MAX = 4, ROWS_PER_BUCKET = 64 };
+enum { BUCKETS_MAX = 16, PARTITIONS_MAX = 4, ROWS_FIRST = 64, ROWS_AGAIN = 1024 };
 
 typedef struct probing {
     fl_op *op;
     fl_value value;
     fl_table *table; /* of value; borrowed */
-    size_t pending;
-    int java, rust; /* votes */
+    fluss_bucket_t buckets[BUCKETS_MAX];
+    size_t bucket_count, pending;
+    int32_t row_limit; /* of each bucket */
+    bool is_cut;       /* a bucket has more rows than were read */
+    int java, rust;    /* votes */
     fl_msg_list_partition_infos_request request;
 } probing;
 
@@ -38,14 +43,23 @@ bool fl_hash_needs_probe(const fl_table *table)
            table->bucket_count > 1 && table->desc->bucket_key_count > 0 && !has_own_hash;
 }
 
+static void sample(probing *p);
+
 static void part_done(probing *p)
 {
     if (--p->pending > 0) {
         return;
     }
     fl_table *table = p->table;
+    const bool has_votes = p->java > 0 || p->rust > 0;
+    if (!has_votes && p->is_cut && p->row_limit < ROWS_AGAIN) {
+        p->row_limit = ROWS_AGAIN;
+        sample(p);
+        return;
+    }
     table->hash = p->rust > p->java ? FL_HASH_RUST : FL_HASH_JAVA;
     table->is_hash_mixed = p->rust > 0 && p->java > 0;
+    table->is_hash_unsure = !has_votes;
     if (table->is_hash_mixed) {
         fl_log(FL_LOG_WARNING, "table",
                "%s.%s: %d sampled rows lie where the Java client puts them, %d where fluss-rs does",
@@ -106,6 +120,7 @@ static void on_rows(fluss_future_t *future, void *context)
         fluss_position_t first;
         rc = fluss_batches_take(batches, i, &schema, &array, &first, NULL, &err);
         if (rc == 0) {
+            p->is_cut |= array.length >= p->row_limit;
             rc = count_votes(p, &array, first.bucket.bucket, &err);
             schema.release(&schema);
             array.release(&array);
@@ -119,14 +134,23 @@ static void on_rows(fluss_future_t *future, void *context)
     part_done(p);
 }
 
-static void sample(probing *p, int64_t partition_id, int32_t bucket_max)
+static void add_buckets(probing *p, int64_t partition_id, int32_t bucket_max)
 {
-    const fluss_scan_opts_t opts = {.size = sizeof(opts), .limit = ROWS_PER_BUCKET};
-    for (int32_t i = 0; i < p->table->bucket_count && i < bucket_max; i++) {
-        const fluss_bucket_t bucket = {p->table->table_id, partition_id, i};
-        p->pending++;
-        fluss_future_on_ready(fluss_scan_bucket(p->value.v.object, bucket, &opts), on_rows, p);
+    for (int32_t i = 0;
+         i < p->table->bucket_count && i < bucket_max && p->bucket_count < BUCKETS_MAX; i++) {
+        p->buckets[p->bucket_count++] = (fluss_bucket_t){p->table->table_id, partition_id, i};
     }
+}
+
+static void sample(probing *p)
+{
+    const fluss_scan_opts_t opts = {.size = sizeof(opts), .limit = p->row_limit};
+    p->pending = p->bucket_count + 1;
+    for (size_t i = 0; i < p->bucket_count; i++) {
+        fluss_future_on_ready(fluss_scan_bucket(p->value.v.object, p->buckets[i], &opts), on_rows,
+                              p);
+    }
+    part_done(p);
 }
 
 /* ---- partitions ---- */
@@ -142,10 +166,10 @@ static void on_partitions(void *context, const fl_reply *reply, const fluss_erro
         const size_t count = response->partitions_info_count;
         const size_t wanted = count < PARTITIONS_MAX ? count : PARTITIONS_MAX;
         for (size_t i = 0; i < wanted; i++) {
-            sample(p, response->partitions_info[i].partition_id, BUCKETS_MAX / PARTITIONS_MAX);
+            add_buckets(p, response->partitions_info[i].partition_id, BUCKETS_MAX / PARTITIONS_MAX);
         }
     }
-    part_done(p);
+    sample(p);
 }
 
 void fl_hash_probe(fl_op *op, fl_value value)
@@ -157,11 +181,11 @@ void fl_hash_probe(fl_op *op, fl_value value)
         fl_op_complete(op, value);
         return;
     }
-    *p = (probing){.op = op, .value = value, .table = table, .pending = 1};
+    *p = (probing){.op = op, .value = value, .table = table, .row_limit = ROWS_FIRST};
     op->state = p;
     if (!fl_table_is_partitioned(table)) {
-        sample(p, FL_NO_PARTITION, BUCKETS_MAX);
-        part_done(p);
+        add_buckets(p, FL_NO_PARTITION, BUCKETS_MAX);
+        sample(p);
         return;
     }
     const char *address = fl_metadata_coordinator(op->client->metadata);
@@ -169,7 +193,7 @@ void fl_hash_probe(fl_op *op, fl_value value)
     p->request.table_path.table_name = fl_slice_str(table->name);
     if (address == NULL || fl_op_call(op, address, FL_API_LIST_PARTITION_INFOS, &p->request,
                                       on_partitions, NULL) != 0) {
-        part_done(p);
+        sample(p);
     }
 }
 

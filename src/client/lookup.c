@@ -213,18 +213,34 @@ static fluss_code_t encode_key(const fl_lookup *lookup, fl_row *row, fl_arena *a
     return copy_bytes(arena, &row->key, &key->bytes, err);
 }
 
-/* In a table with rows of both bucket hashes a key may lie in either bucket: ask both. */
-static void add_twin(fl_lookup_call *call, const fl_row *row)
+/* Where the bucket hash that the table does not follow puts the key. */
+static int32_t other_bucket(const fl_table *table, const fl_row *row)
+{
+    const fl_hash_variant other = table->hash == FL_HASH_JAVA ? FL_HASH_RUST : FL_HASH_JAVA;
+    return fl_bucket_of(fl_buf_slice(&row->bucket_key), table->bucket_count,
+                        table->settings.lake_format, other);
+}
+
+/* In a table with rows of both bucket hashes a key may lie in either bucket: ask both. Where no row
+ * tells which one the table follows, ask the other bucket when the first has no row. */
+static void consider_other_bucket(fl_lookup_call *call, const fl_row *row)
 {
     const fl_table *table = call->lookup->table;
-    const fl_lookup_key *key = &call->keys[call->count - 1];
-    const fl_hash_variant other = table->hash == FL_HASH_JAVA ? FL_HASH_RUST : FL_HASH_JAVA;
-    const int32_t bucket = fl_bucket_of(fl_buf_slice(&row->bucket_key), table->bucket_count,
-                                        table->settings.lake_format, other);
-    if (bucket != key->bucket) {
-        call->keys[call->count] = *key;
-        call->keys[call->count++].bucket = bucket;
+    fl_lookup_key *key = &call->keys[call->count - 1];
+    key->other_bucket = -1;
+    if (call->lookup->inserts || !(table->is_hash_mixed || table->is_hash_unsure)) {
+        return;
     }
+    const int32_t bucket = other_bucket(table, row);
+    if (bucket == key->bucket) {
+        return;
+    }
+    if (table->is_hash_unsure) {
+        key->other_bucket = bucket;
+        return;
+    }
+    call->keys[call->count] = *key;
+    call->keys[call->count++].bucket = bucket;
 }
 
 static fluss_code_t encode_keys(fl_lookup_call *call, const fluss_datum_t *keys, size_t width,
@@ -242,8 +258,8 @@ static fluss_code_t encode_keys(fl_lookup_call *call, const fluss_datum_t *keys,
         key->call = call;
         key->index = i;
         call->count++;
-        if (rc == 0 && call->lookup->table->is_hash_mixed && !call->lookup->inserts) {
-            add_twin(call, &row);
+        if (rc == 0) {
+            consider_other_bucket(call, &row);
         }
         fl_arena_reset(&row.arena);
     }

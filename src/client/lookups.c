@@ -381,9 +381,17 @@ static void fail_bucket(request *r, const fluss_bucket_t *id, int32_t code, fl_s
 }
 
 /* @param values `count` of them; the frame holds them */
-static void key_answered(fl_lookup_key *key, const fl_slice *values, size_t count, fl_frame *frame)
+static void key_answered(request *r, fl_lookup_key *key, const fl_slice *values, size_t count,
+                         fl_frame *frame)
 {
     fluss_error_t err;
+    if (count == 0 && key->other_bucket >= 0 && !r->lookups->is_closed) {
+        key->bucket = key->other_bucket;
+        key->other_bucket = -1;
+        enqueue(r->lookups, key);
+        post_send(r->lookups);
+        return;
+    }
     key->values = fl_arena_array(&key->call->arena, count, sizeof(*values));
     if (key->values == NULL) {
         (void)fl_error_nomem(&err);
@@ -413,7 +421,7 @@ static void on_points(request *r, const fl_msg_lookup_response *response, fl_fra
         for (size_t j = 0; j < part->values_count; j++) {
             fl_lookup_key *key = take_key(r, &id);
             if (key != NULL) {
-                key_answered(key, &part->values[j].values, part->values[j].has_values, frame);
+                key_answered(r, key, &part->values[j].values, part->values[j].has_values, frame);
             }
         }
     }
@@ -434,7 +442,7 @@ static void on_prefixes(request *r, const fl_msg_prefix_lookup_response *respons
         for (size_t j = 0; j < part->value_lists_count; j++) {
             fl_lookup_key *key = take_key(r, &id);
             if (key != NULL) {
-                key_answered(key, part->value_lists[j].values, part->value_lists[j].values_count,
+                key_answered(r, key, part->value_lists[j].values, part->value_lists[j].values_count,
                              frame);
             }
         }

@@ -31,6 +31,7 @@ typedef struct fl_lookup_key {
     size_t index;          /* which of the user's keys */
     const char *partition; /* name, or NULL */
     int32_t bucket;
+    int32_t other_bucket; /* to ask when `bucket` has no row; -1: none */
     fl_slice bytes;
     fl_slice *values; /* the answer; views the frame */
     size_t value_count;

@@ -33,7 +33,8 @@ typedef struct fl_table {
     fluss_schema_t *public_schema;
     fluss_table_info_t info;
     fl_hash_variant hash;
-    bool is_hash_mixed; /* rows of both variants were seen */
+    bool is_hash_mixed;  /* rows of both variants were seen */
+    bool is_hash_unsure; /* rows of neither were: lookups that miss ask the other bucket too */
 
     pthread_mutex_t lock; /* guards: known_schemas */
     fl_known_schema *known_schemas;
