@@ -119,5 +119,5 @@ void fl_handle_put_kv(fl_request *req)
         fl_request_fail(req, &err);
         return;
     }
-    fl_visit_run(req);
+    fl_visit_run_write(req);
 }

@@ -129,5 +129,5 @@ void fl_handle_produce_log(fl_request *req)
         return;
     }
     req->state = state;
-    fl_visit_run(req);
+    fl_visit_run_write(req);
 }

@@ -22,6 +22,7 @@ struct fl_request {
     fl_shard *at;         /* where it is, or is walking to */
     fl_session *session;
     fl_request *previous, *next; /* in the session */
+    fl_request *next_write;      /* of the session, whose walk begins after this one's */
     fl_frame *frame;
     fl_arena arena;
     fl_request_header header;

@@ -17,6 +17,7 @@ struct fl_session {
     bool is_authenticated;
     fl_slice user; /* views the server's users */
     fl_request *requests;
+    fl_request *last_write; /* the last of the writes whose walk is not over */
     size_t request_count, request_bytes;
     bool is_full; /* reading is paused: too many requests or bytes in flight */
 };

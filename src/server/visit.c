@@ -66,6 +66,37 @@ void fl_visit_run(fl_request *request)
     go_on(request);
 }
 
+/* Let the next write of the connection walk, then go on with this one. */
+static void write_walked(fl_request *request)
+{
+    fl_visit *visit = request->state;
+    fl_session *session = request->session;
+    fl_request *next = request->next_write;
+    if (next == NULL) {
+        session->last_write = NULL;
+    }
+    visit->write_done(request); /* it may be gone after this */
+    if (next != NULL) {
+        fl_visit_run(next);
+    }
+}
+
+void fl_visit_run_write(fl_request *request)
+{
+    fl_visit *visit = request->state;
+    fl_session *session = request->session;
+    visit->write_done = visit->done;
+    visit->done = write_walked;
+    request->next_write = NULL;
+    if (session->last_write != NULL) {
+        session->last_write->next_write = request;
+        session->last_write = request;
+        return;
+    }
+    session->last_write = request;
+    fl_visit_run(request);
+}
+
 fluss_code_t fl_visit_unknown(const fl_tablet_key *key, fluss_error_t *err)
 {
     char partition[40] = "";

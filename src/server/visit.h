@@ -13,7 +13,8 @@ struct fl_visit {
     fl_tablet_key *keys; /* in the request's arena */
     /** @param tablet NULL: not on this server. Thread: the tablet's shard */
     void (*each)(fl_request *request, size_t index, fl_tablet *tablet);
-    fl_request_step done; /* at home */
+    fl_request_step done;       /* at home */
+    fl_request_step write_done; /* of a write: what follows when the next one may walk */
     uint8_t shards[FL_SHARDS_MAX];
     size_t shard_count, shard_at;
 };
@@ -21,6 +22,9 @@ struct fl_visit {
 /** Make room for the keys of `count` buckets, which the caller fills. */
 FLUSS_CHECKED fluss_code_t fl_visit_init(fl_visit *visit, fl_request *request, size_t count,
                                          fluss_error_t *err);
+/** The walk of a write. Those of one connection walk one after the other, so that a bucket sees its
+ * batches in the order in which they came, whatever shards lie between. Thread: home. */
+void fl_visit_run_write(fl_request *request);
 /** Walk. request->state must point to a struct that begins with the visit. Can be run again. */
 void fl_visit_run(fl_request *request);
 /** The error for a bucket that is not here. */
