@@ -153,18 +153,59 @@ class TableScan(_Answer):
         scanner.subscribe_all()
         return scanner
 
+    def _buckets(self) -> list[TableBucket]:
+        """Every bucket of the table, of every partition that is there now."""
+        table, info = self._table, self._table._info
+        numbers = range(info.num_buckets)
+        if not info.is_partitioned():
+            return [TableBucket(info.table_id, number) for number in numbers]
+        listed = table._connection.get_admin().list_partition_infos(table.get_table_path())
+        return [
+            TableBucket.with_partition(info.table_id, partition.partition_id, number)
+            for partition in listed.result()
+            for number in numbers
+        ]
+
+    def _read_rows(self, kind: type, convert: Callable[[Any], Any]) -> Any:
+        """The current rows of a primary-key table; all buckets are read side by side."""
+        if self._predicate is not None:
+            raise FlussError("a filter is for log tables, not for the rows of a primary-key table")
+        import pyarrow
+
+        names = self._names()
+        limit = self._limit or 0
+
+        def work(_future: Any) -> Any:
+            scanners = [
+                BatchScanner._of(self._table, bucket, limit, names, self._columns)
+                for bucket in self._buckets()
+            ]
+            schema = pyarrow.schema([self._table.arrow_schema.field(name) for name in names])
+            parts = [part.result() for part in [scanner.to_arrow() for scanner in scanners]]
+            rows = pyarrow.concat_tables([schema.empty_table(), *parts])
+            return convert(rows.slice(0, limit) if limit else rows)
+
+        return in_thread(kind, work)
+
     def to_arrow(self) -> Any:
-        """All rows of a log table up to now, as one pyarrow.Table."""
+        """All rows as one pyarrow.Table: of a log table up to now, of a primary-key table those
+        that are current."""
+        if self._table.has_primary_key():
+            return self._read_rows(DeferredTable, lambda rows: rows)
         scanner = self._scan_all()
         return scanner.to_arrow() if scanner._is_subscribed() else scanner._nothing(DeferredTable)
 
     def to_pandas(self) -> Any:
-        """All rows of a log table up to now, as one pandas.DataFrame."""
+        """The same as one pandas.DataFrame."""
+        if self._table.has_primary_key():
+            return self._read_rows(DeferredFrame, lambda rows: rows.to_pandas())
         scanner = self._scan_all()
         return scanner.to_pandas() if scanner._is_subscribed() else scanner._nothing(DeferredFrame)
 
     def to_polars(self) -> FlussFuture:
-        """A future of all rows of a log table up to now, as one polars.DataFrame."""
+        """The same as a future of one polars.DataFrame."""
+        if self._table.has_primary_key():
+            return self._read_rows(FlussFuture, _to_polars)
         scanner = self._scan_all()
         return scanner.to_polars() if scanner._is_subscribed() else scanner._nothing(FlussFuture)
 

@@ -347,10 +347,10 @@ void fl_batch_free(fl_batch *batch)
     }
     fl_content_free(batch->content);
     fl_frame_unref(batch->frame);
-    for (size_t i = 0; i < batch->silent_count; i++) {
-        fl_writer_unref(batch->silent[i]);
+    for (size_t i = 0; i < batch->writer_count; i++) {
+        fl_writer_unref(batch->writers[i]);
     }
-    fl_free(batch->silent);
+    fl_free(batch->writers);
     fl_free(batch->acks);
     fl_free(batch->failure);
     fl_free((void *)(uintptr_t)batch->stream.targets);
@@ -378,18 +378,19 @@ fluss_code_t fl_batch_reserve(fl_batch *batch, fluss_error_t *err)
 {
     FL_TRY(grow((void **)&batch->acks, &batch->ack_capacity, batch->ack_count, sizeof(*batch->acks),
                 err));
-    return grow((void **)&batch->silent, &batch->silent_capacity, batch->silent_count,
-                sizeof(*batch->silent), err);
+    return grow((void **)&batch->writers, &batch->writer_capacity, batch->writer_count,
+                sizeof(*batch->writers), err);
 }
 
 void fl_batch_add(fl_batch *batch, fl_ack ack, fl_writer *writer)
 {
     if (ack.future != NULL || ack.group != NULL) {
         batch->acks[batch->ack_count++] = ack;
-        return;
+    } else {
+        batch->has_silent = true;
     }
-    if (batch->silent_count == 0 || batch->silent[batch->silent_count - 1] != writer) {
-        batch->silent[batch->silent_count++] = fl_writer_ref(writer);
+    if (batch->writer_count == 0 || batch->writers[batch->writer_count - 1] != writer) {
+        batch->writers[batch->writer_count++] = fl_writer_ref(writer);
     }
 }
 
@@ -416,9 +417,21 @@ void fl_ack_group_part_done(fl_ack_group *group, const fluss_ack_t *ack, const f
     fl_free(group);
 }
 
+/* Whether nobody would learn of a failure of some row: it has no ack, or its ack was dropped. */
+static bool has_unheard(const fl_batch *batch)
+{
+    bool is_unheard = batch->has_silent;
+    for (size_t i = 0; i < batch->ack_count && !is_unheard; i++) {
+        const fl_ack *ack = &batch->acks[i];
+        is_unheard = fl_future_is_abandoned(ack->group != NULL ? ack->group->future : ack->future);
+    }
+    return is_unheard;
+}
+
 void fl_batch_settle(fl_batch *batch, const fluss_ack_t *ack, const fluss_error_t *err)
 {
     fl_sender *sender = batch->bucket->partition->table->sender;
+    const bool is_unheard = err != NULL && has_unheard(batch);
     fl_sender_charge(sender, -(int64_t)batch->reserved);
     batch->reserved = 0;
     for (size_t i = 0; i < batch->ack_count; i++) {
@@ -431,8 +444,8 @@ void fl_batch_settle(fl_batch *batch, const fluss_ack_t *ack, const fluss_error_
                                      (fl_value){.kind = FL_VALUE_ACK, .v.ack = *ack});
         }
     }
-    for (size_t i = 0; i < batch->silent_count && err != NULL; i++) {
-        fl_writer *writer = batch->silent[i];
+    for (size_t i = 0; i < batch->writer_count && is_unheard; i++) {
+        fl_writer *writer = batch->writers[i];
         (void)pthread_mutex_lock(&writer->lock);
         if (writer->err.code == 0) {
             writer->err = *err;

@@ -73,8 +73,9 @@ struct fl_batch {
     int64_t opened_ms;
     fl_ack *acks;
     size_t ack_count, ack_capacity;
-    fl_writer **silent; /* writers of rows without an ack; shared */
-    size_t silent_count, silent_capacity;
+    fl_writer **writers; /* of the rows; shared. Their next flush reports what nobody else hears */
+    size_t writer_count, writer_capacity;
+    bool has_silent; /* a row without an ack */
     /* loop only */
     int attempts;
     int32_t sequence; /* -1: not numbered yet */
@@ -208,7 +209,7 @@ void fl_batch_stamp(fl_batch *batch);
 fl_batch *fl_batch_new(fl_sender *sender, fl_write_bucket *bucket,
                        const fl_stream *stream) FLUSS_CHECKED;
 void fl_batch_free(fl_batch *batch);
-/** Make room for one more ack and silent writer, so that adding can't fail. */
+/** Make room for one more ack and writer, so that adding can't fail. */
 FLUSS_CHECKED fluss_code_t fl_batch_reserve(fl_batch *batch, fluss_error_t *err);
 void fl_batch_add(fl_batch *batch, fl_ack ack, fl_writer *writer);
 /** Complete everything that waits for the batch, and free it. Thread: loop, no lock held. */
