@@ -160,6 +160,16 @@ static bool is_target(const fl_writer *writer, size_t column)
     return false;
 }
 
+static bool is_key(const fl_schema *schema, size_t column)
+{
+    for (size_t i = 0; i < schema->primary_key_count; i++) {
+        if (schema->primary_key[i] == column) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static fluss_code_t check_targets(const fl_writer *writer, fluss_error_t *err)
 {
     const fl_schema *schema = writer->table->schema;
@@ -171,11 +181,19 @@ static fluss_code_t check_targets(const fl_writer *writer, fluss_error_t *err)
         }
     }
     for (size_t i = 0; i < schema->column_count; i++) {
-        if (!is_target(writer, i) && !schema->columns[i].type.nullable) {
+        const bool is_numbered = schema->auto_increment == (int32_t)i;
+        if (!schema->columns[i].type.nullable && !is_numbered && !is_key(schema, i)) {
             return fl_error(err, FLUSS_E_CLIENT, FLUSS_KIND_ARGUMENT,
-                            "the target columns leave out '%s', which must not be null",
+                            "a partial update needs every column outside the primary key to be "
+                            "nullable; '%s' is NOT NULL",
                             schema->columns[i].name);
         }
+    }
+    const fl_merge_engine engine = writer->table->settings.merge_engine;
+    if (engine == FL_MERGE_FIRST_ROW || engine == FL_MERGE_VERSIONED) {
+        return fl_error(err, FLUSS_E_CLIENT, FLUSS_KIND_ARGUMENT,
+                        "the %s merge engine takes whole rows, no partial updates",
+                        engine == FL_MERGE_FIRST_ROW ? "first_row" : "versioned");
     }
     if (schema->auto_increment >= 0 && is_target(writer, (size_t)schema->auto_increment)) {
         return fl_error(err, FLUSS_E_CLIENT, FLUSS_KIND_ARGUMENT,
