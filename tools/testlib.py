@@ -13,6 +13,7 @@ from pathlib import Path
 
 SASL_USERS = ["admin:admin-secret", "alice:alice-secret"]
 START_S = 30
+PYTEST_BROKE_OFF = 3  # pytest's exit status for an end from within; the acceptance kit's too
 STOP_S = 30
 
 
@@ -26,6 +27,7 @@ class Tally:
         self.skipped = []  # (title, reason)
         self.seconds = 0.0
         self.may_be_empty = False
+        self.broke_off = False  # pytest ended before its last test
 
     def fail(self, title):
         self.failed.append(title)
@@ -112,6 +114,7 @@ def pytest_tally(name, command, env, cwd):
                 tally.skip(title, case.find("skipped").get("message", ""))
             else:
                 tally.passed += 1
+    tally.broke_off = done.returncode == PYTEST_BROKE_OFF
     if done.returncode != 0 and not tally.failed:
         tally.fail(f"pytest ended with status {done.returncode}")
     tally.seconds = time.monotonic() - started
