@@ -480,11 +480,8 @@ void fl_sender_drain(fl_sender *sender, int64_t limit_ms, void (*done)(void *con
 void fl_bucket_fail_all(fl_write_bucket *bucket, const fluss_error_t *err)
 {
     (void)pthread_mutex_lock(&bucket->lock);
+    *bucket->queue_last = bucket->open; /* an empty queue begins with it */
     fl_batch *batch = bucket->queue;
-    *bucket->queue_last = bucket->open;
-    if (bucket->queue == NULL) {
-        batch = bucket->open;
-    }
     bucket->open = NULL;
     bucket->queue = NULL;
     bucket->queue_last = &bucket->queue;

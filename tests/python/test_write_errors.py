@@ -44,3 +44,20 @@ def test_a_handle_that_is_kept_raises_itself(writer, way):
     with pytest.raises(fluss.FlussError):
         handle.wait().result(CALL_S_MAX)
     writer.flush().result(CALL_S_MAX)
+
+
+def test_the_wait_for_a_missing_partition_ends(servers, database):
+    config = fluss.Config(
+        {"bootstrap.servers": servers, "writer.partition-wait-timeout-ms": "300"}
+    )
+    connection = fluss.FlussConnection.create(config).result(CALL_S_MAX)
+    path = fluss.TablePath(database, "partitioned")
+    schema = pa.schema([("id", pa.int32()), ("region", pa.string())])
+    description = fluss.TableDescriptor(fluss.Schema(schema), partition_keys=["region"])
+    connection.get_admin().create_table(path, description).result(CALL_S_MAX)
+    table = connection.get_table(path).result(CALL_S_MAX)
+    handle = table.new_append().create_writer().append({"id": 1, "region": "nowhere"})
+    with pytest.raises(fluss.FlussError) as caught:
+        handle.wait().result(CALL_S_MAX)
+    assert caught.value.error_code == fluss.ErrorCode.PARTITION_NOT_EXISTS
+    connection.close().result(CALL_S_MAX)
