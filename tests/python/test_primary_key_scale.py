@@ -6,10 +6,9 @@ lookup, limit scan and full read."""
 import datetime
 import decimal
 
+import fluss
 import pyarrow as pa
 import pytest
-
-import fluss
 
 CALL_S_MAX = 120
 ROW_COUNT = 1_000_000
@@ -54,8 +53,10 @@ def test_a_million_rows_in_sixteen_buckets(connection, database):
 
     table_id = table.get_table_info().table_id
     for bucket in range(BUCKET_COUNT):
-        scanner = table.new_scan().limit(100).create_bucket_batch_scanner(
-            fluss.TableBucket(table_id, bucket)
+        scanner = (
+            table.new_scan()
+            .limit(100)
+            .create_bucket_batch_scanner(fluss.TableBucket(table_id, bucket))
         )
         some = scanner.to_arrow().result(CALL_S_MAX)
         assert some.num_rows == 100

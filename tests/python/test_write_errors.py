@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A write that fails is never silent: its handle says so, or the next flush does."""
 
+import fluss
 import pyarrow as pa
 import pytest
-
-import fluss
 
 CALL_S_MAX = 60
 SCHEMA = pa.schema([("id", pa.int32()), ("score", pa.int64())])
@@ -47,9 +46,7 @@ def test_a_handle_that_is_kept_raises_itself(writer, way):
 
 
 def test_the_wait_for_a_missing_partition_ends(servers, database):
-    config = fluss.Config(
-        {"bootstrap.servers": servers, "writer.partition-wait-timeout-ms": "300"}
-    )
+    config = fluss.Config({"bootstrap.servers": servers, "writer.partition-wait-timeout-ms": "300"})
     connection = fluss.FlussConnection.create(config).result(CALL_S_MAX)
     path = fluss.TablePath(database, "partitioned")
     schema = pa.schema([("id", pa.int32()), ("region", pa.string())])
