@@ -5,7 +5,9 @@ import contextlib
 import re
 import selectors
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
@@ -15,6 +17,11 @@ SASL_USERS = ["admin:admin-secret", "alice:alice-secret"]
 START_S = 30
 PYTEST_BROKE_OFF = 3  # pytest's exit status for an end from within; the acceptance kit's too
 STOP_S = 30
+
+
+def unwind_on_sigterm():
+    """Let SIGTERM, such as a time limit's, end the servers that a runner has started too."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
 class Tally:
