@@ -3,7 +3,10 @@
  * beside this library first, so that the client links no storage engine.
  *
  * Connections of a process to one directory share one server, which stops with the last of them.
- * When another process has the directory, its socket DIR/fluss.sock is used instead. */
+ * When another process has the directory, its socket DIR/fluss.sock is used instead.
+ *
+ * A server that still runs, or is being stopped in the background, when the process exits is
+ * stopped by a handler of exit: the storage engine must not outlive its own static objects. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fluss/fluss_server.h>
@@ -12,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "client/client.h"
@@ -36,6 +40,7 @@ static struct {
     fl_embedded *servers;
     server_library library;
     bool is_loaded;
+    pid_t pid; /* of the process that started the servers; a fork's child leaves them alone */
 } shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void *open_beside(void)
@@ -113,6 +118,22 @@ static fluss_code_t resolve_directory(const char *directory, char out[FL_ADDRESS
                                     directory, 108 - sizeof("/fluss.sock"));
 }
 
+/* Waits for a release that is under way, by the lock. */
+static void stop_at_exit(void)
+{
+    if (getpid() != shared.pid) {
+        return;
+    }
+    (void)pthread_mutex_lock(&shared.lock);
+    for (fl_embedded *entry = shared.servers; entry != NULL; entry = entry->next) {
+        if (entry->server != NULL) {
+            shared.library.free(entry->server);
+            entry->server = NULL;
+        }
+    }
+    (void)pthread_mutex_unlock(&shared.lock);
+}
+
 static fluss_code_t start_server(fl_embedded *entry, fluss_error_t *err)
 {
     char listeners[FL_ADDRESS_SIZE_MAX + 32];
@@ -125,8 +146,15 @@ static fluss_code_t start_server(fl_embedded *entry, fluss_error_t *err)
     FL_TRY(load_library(err));
     const fluss_code_t rc =
         shared.library.start(settings, FL_COUNT_OF(settings), &entry->server, &reason);
-    if (rc == 0 || (rc == FLUSS_E_CLIENT && reason.kind == FLUSS_KIND_STATE)) {
-        return 0; /* ours, or another process's: its socket answers */
+    if (rc == 0) {
+        /* After each start: static objects made by it end after the handler has run. Without memory
+         * for the handler the server ends with the last connection only. */
+        shared.pid = getpid();
+        (void)atexit(stop_at_exit);
+        return 0;
+    }
+    if (rc == FLUSS_E_CLIENT && reason.kind == FLUSS_KIND_STATE) {
+        return 0; /* another process's: its socket answers */
     }
     if (err != NULL) {
         *err = reason;
