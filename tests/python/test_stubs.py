@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The type stub of the package says what the package is: mypy's stubtest compares them."""
+"""The type stubs of the package say what the package is: mypy's stubtest compares them."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-STUB = Path(__file__).resolve().parents[2] / "python" / "fluss" / "__init__.pyi"
+STUBS = Path(__file__).resolve().parents[2] / "python" / "fluss"
 SETTINGS = """
 [mypy]
 [mypy-pyarrow.*]
@@ -20,7 +21,8 @@ follow_imports = skip
 def test_stub_and_package_agree(tmp_path):
     package = tmp_path / "stubs" / "fluss"
     package.mkdir(parents=True)
-    (package / "__init__.pyi").write_text(STUB.read_text(encoding="utf-8"), encoding="utf-8")
+    for stub in STUBS.glob("*.pyi"):
+        shutil.copy(stub, package)
     settings = tmp_path / "mypy.ini"
     settings.write_text(SETTINGS, encoding="utf-8")
     done = subprocess.run(

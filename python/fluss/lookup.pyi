@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Types of fluss.lookup: lookups."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from .futures import FlussFuture
+from .records import RecordBatch
+
+class Lookuper:
+    def lookup(self, pk: Any) -> FlussFuture[dict[str, Any] | None]: ...
+    def lookup_many(self, pks: Sequence[Any]) -> FlussFuture[list[dict[str, Any] | None]]: ...
+    def lookup_arrow(self, pks: Sequence[Any]) -> FlussFuture[RecordBatch]: ...
+
+class PrefixLookuper:
+    def lookup(self, prefix: Any) -> FlussFuture[list[dict[str, Any]]]: ...
