@@ -3,14 +3,20 @@
 
 import contextlib
 import os
+import shutil
 import socket
 import subprocess
+import sys
+import tarfile
+import tempfile
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[1]
 BUILD = TOP / os.environ.get("FLUSS_BUILD", "build")
 SHARED = Path(os.environ.get("FLUSS_SHARED", TOP.parent / "shared"))
 PEER = SHARED / "conformance" / "peer"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "libfluss-interop"
+PYFLUSS = "1.0.0"
 
 
 class Missing(Exception):
@@ -66,3 +72,48 @@ def official_server():
         yield [line.split("=")[1] for line in lines]
     finally:
         _run(script, "stop", env=env)
+
+
+# pip asks the build backend of a source package for its name and version; the real one would want
+# Rust to tell.
+_STAND_IN_BACKEND = f"""
+import pathlib
+
+def prepare_metadata_for_build_wheel(directory, config_settings=None):
+    folder = pathlib.Path(directory, "pyfluss-{PYFLUSS}.dist-info")
+    folder.mkdir()
+    (folder / "METADATA").write_text(
+        "Metadata-Version: 2.1\\nName: pyfluss\\nVersion: {PYFLUSS}\\n"
+    )
+    return folder.name
+"""
+
+
+def pyfluss_sources():
+    """The unpacked source package of pyfluss, from the package index on first use: its type stub
+    `fluss/__init__.pyi`, and its tests and examples in `bindings/python`."""
+    target = CACHE / f"pyfluss-{PYFLUSS}"
+    if not (target / ".complete").exists():
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "maturin.py").write_text(_STAND_IN_BACKEND, encoding="utf-8")
+            command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q", "download"]
+            command += ["--no-deps", "--no-build-isolation", "--no-binary", "pyfluss"]
+            command += ["-d", folder, f"pyfluss=={PYFLUSS}"]
+            done = subprocess.run(
+                command,
+                env=dict(os.environ, PYTHONPATH=folder),
+                capture_output=True,
+                text=True,
+                check=False,
+                stdin=subprocess.DEVNULL,
+            )
+            archives = list(Path(folder).glob("pyfluss-*.tar.gz"))
+            if done.returncode or not archives:
+                raise Missing(f"pip cannot fetch pyfluss' sources: {done.stderr.strip()[-300:]}")
+            shutil.rmtree(target, ignore_errors=True)
+            with tarfile.open(archives[0]) as archive:
+                archive.extractall(folder, filter="data")
+            CACHE.mkdir(parents=True, exist_ok=True)
+            shutil.copytree(Path(folder) / f"pyfluss-{PYFLUSS}", target)
+        (target / ".complete").touch()
+    return target
