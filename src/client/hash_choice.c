@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The choice between the Java client's and fluss-rs's bucket hash (spec/formats.md 5.3). They
+/* The choice between the Java client's and fluss-rs's bucket hash. They
  * differ only where the last bytes of a key are 0x80 and more, so a table of one bucket, or of a
  * lake format with a hash of its own, needs no choice.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PRODUCE_LOG and PUT_KV: one request a (leader, table, stream), whose buckets are joined, and what
- * each answer means for its batch (spec/protocol.md 6.2).
+ * each answer means for its batch.
  *
  * A failure that can pass puts the batch back to the head of its bucket's queue, in order of
  * sequence. A definite failure leaves a hole in the numbers that the server would not accept, so

@@ -11,7 +11,7 @@
 struct ArrowSchema;
 struct ArrowArray;
 
-/* ---- schemas (spec/formats.md 2.3, spec/python-api.md 7) ---- */
+/* ---- schemas ---- */
 /** A struct schema of the columns, names, nullability and comments ("comment" in the field's
  * metadata). gives (release). */
 FLUSS_CHECKED fluss_code_t fl_arrow_schema_from(const fl_schema *schema, struct ArrowSchema *out,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffers of a compressed Arrow body (spec/formats.md 2.4). */
+/* Buffers of a compressed Arrow body. */
 #ifndef FL_ARROW_COMPRESS_H
 #define FL_ARROW_COMPRESS_H
 #include "format/arrow.h"

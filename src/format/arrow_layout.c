@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How Fluss types lie in Arrow arrays (spec/formats.md 2.2, 2.3), and bitmaps. The child of a MAP
+/* How Fluss types lie in Arrow arrays, and bitmaps. The child of a MAP
  * is described as a NOT NULL ROW of key and value, so that all walks over types know one kind of
  * list.
  */

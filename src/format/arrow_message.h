@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The encapsulated Arrow message of one record batch (spec/formats.md 2.1): metadata read and
+/* The encapsulated Arrow message of one record batch: metadata read and
  * written in place, no schema, no values. */
 #ifndef FL_ARROW_MESSAGE_H
 #define FL_ARROW_MESSAGE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fluss columns to and from Arrow schemas (spec/python-api.md 7.1, 7.2). Comments travel as the
+/* Fluss columns to and from Arrow schemas. Comments travel as the
  * metadata "comment" of a field. From Arrow, more is taken than is given: unsigned integers by
  * width, every layout of strings and lists, dictionaries by their values. */
 #include "base/alloc.h"

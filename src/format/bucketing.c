@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hashes of keys. Fluss's own is MurmurHash3's mixing with seed 42, but every tail byte is mixed in
  * by itself; the Java client sign-extends that byte and the Rust client does not, so keys with tail
- * bytes from 0x80 on hash differently (spec/formats.md 5.3). Iceberg uses the standard MurmurHash3
+ * bytes from 0x80 on hash differently. Iceberg uses the standard MurmurHash3
  * (x86, 32 bits). Source: MurmurHashUtils and bucketing/, Fluss 1.0. */
 #include "format/bucketing.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a key's bytes to its bucket (spec/formats.md 5.3). */
+/* From a key's bytes to its bucket. */
 #ifndef FL_BUCKETING_H
 #define FL_BUCKETING_H
 #include "base/slice.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys (spec/formats.md 5.2). Compacted: the values one after the other, as in compacted rows, no
+/* Keys. Compacted: the values one after the other, as in compacted rows, no
  * null bits. Paimon: an aligned row. Iceberg: the raw bytes of one value, whole numbers widened to
  * 64 bits and times to microseconds. Hudi: key_hudi.c. Source: row/encode/, Fluss 1.0. */
 #include "format/key_private.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* KvRecordBatch, what PUT_KV carries (spec/formats.md 3.1): upserts and deletes by encoded key, for
- * one bucket under one schema. And the bytes of stored values (3.2). */
+/* KvRecordBatch, what PUT_KV carries: upserts and deletes by encoded key, for
+ * one bucket under one schema. And the bytes of stored values. */
 #ifndef FL_KV_BATCH_H
 #define FL_KV_BATCH_H
 #include "base/buf.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Header of a log record batch, little endian (spec/formats.md 1.1):
+/* Header of a log record batch, little endian:
  *
  *   V0  V1  V2  Size  Field
  *    0   0   0     8  base offset; the server sets it

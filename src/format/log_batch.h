@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Log record batches V0, V1, V2: the header (spec/formats.md 1), read in place. */
+/* Log record batches V0, V1, V2: the header, read in place. */
 #ifndef FL_LOG_BATCH_H
 #define FL_LOG_BATCH_H
 #include "base/error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text of a partition value as a value again: what partition_value.c prints, and what the
- * official clients print where they differ from it (spec/formats.md 5.4). */
+ * official clients print where they differ from it. */
 #include <stdio.h>
 #include <stdlib.h>
 

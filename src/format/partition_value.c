@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of a partition value (spec/formats.md 5.4), in the Java client's form: only letters,
+/* The text of a partition value, in the Java client's form: only letters,
  * digits, '_' and '-' can occur, but for text, which is taken as it is.
  * Source: PartitionUtils.convertValueOfType and PartitionNameConverters, Fluss 1.0. */
 #include <math.h>

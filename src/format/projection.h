@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Server-side projection of Arrow log batches (spec/formats.md 2.5): selected buffers are copied,
+/* Server-side projection of Arrow log batches: selected buffers are copied,
  * never decompressed. */
 #ifndef FL_PROJECTION_H
 #define FL_PROJECTION_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Binary rows (spec/formats.md 4): compacted, indexed, aligned; arrays and maps inside them. */
+/* Binary rows: compacted, indexed, aligned; arrays and maps inside them. */
 #ifndef FL_ROW_CODEC_H
 #define FL_ROW_CODEC_H
 #include "format/datum.h"
@@ -22,7 +22,7 @@ typedef enum { FL_KEY_COMPACTED, FL_KEY_PAIMON, FL_KEY_ICEBERG, FL_KEY_HUDI } fl
 FLUSS_CHECKED fluss_code_t fl_key_encode(fl_key_format format, const fl_type *const *types,
                                          const fluss_datum_t *values, size_t count, fl_buf *out,
                                          fluss_error_t *err);
-/** Text of a partition value; Java's form (spec/formats.md 5.4). */
+/** Text of a partition value; Java's form. */
 FLUSS_CHECKED fluss_code_t fl_partition_value_print(const fl_type *type, const fluss_datum_t *value,
                                                     fl_buf *out, fluss_error_t *err);
 /** The value of a partition's text, in any form that an official client writes. @param arena takes

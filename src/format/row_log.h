@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of log batches in the formats INDEXED and COMPACTED (spec/formats.md 1.2): one row after
+/* Records of log batches in the formats INDEXED and COMPACTED: one row after
  * the other, each with its change type. The batch's header is log_batch.h's. */
 #ifndef FL_ROW_LOG_H
 #define FL_ROW_LOG_H

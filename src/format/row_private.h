@@ -106,7 +106,7 @@ FLUSS_CHECKED fluss_code_t fl_load_wide_timestamp(const fl_type *type, int64_t m
 /** A null where the type allows none: an argument error naming the index. */
 FLUSS_CHECKED fluss_code_t fl_row_check_null(const fl_type *type, size_t index, fluss_error_t *err);
 
-/* ---- slots of aligned rows and arrays (spec/formats.md 4.3, 4.4) ---- */
+/* ---- slots of aligned rows and arrays ---- */
 enum { FL_SLOT_SIZE = 8 };
 /** Store a non-null value at the slot `slot_at` of `out`, and what does not fit behind the end of
  * `out`, 8-aligned. @param base where the row or array begins in out; all offsets count from it */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statistics block of V1 and V2 batches, little endian (spec/formats.md 2.6):
+/* Statistics block of V1 and V2 batches, little endian:
  *
  *   Position  Size  Field
  *          0     1  version 1

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The statistics block of V1 and V2 batches (spec/formats.md 2.6): null counts, smallest and
+/* The statistics block of V1 and V2 batches: null counts, smallest and
  * largest value of chosen columns. */
 #ifndef FL_STATISTICS_H
 #define FL_STATISTICS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a server writes into the descriptor of a new table (spec/formats.md 6.3).
+/* What a server writes into the descriptor of a new table.
  * Source: CoordinatorService.applySystemDefaults, Fluss 1.0. */
 #include "format/table_rules.h"
 

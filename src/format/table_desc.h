@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A table's descriptor: schema, keys, buckets, properties; and a database's. Their JSON is what
- * travels (spec/formats.md 6). */
+ * travels. */
 #ifndef FL_TABLE_DESC_H
 #define FL_TABLE_DESC_H
 #include "format/schema.h"

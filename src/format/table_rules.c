@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The checks of CREATE_TABLE and ALTER_TABLE, in the official order where two faults meet: unknown
  * properties, bucket count, keys, then one group of properties after the other. Codes are the
- * official ones (spec/protocol.md 7.4). Source: TableDescriptorValidation, Fluss 1.0. */
+ * official ones. Source: TableDescriptorValidation, Fluss 1.0. */
 #include "format/table_rules.h"
 
 #include <stdarg.h>

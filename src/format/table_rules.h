@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules of names and tables that a server holds its clients to (spec/protocol.md 7.1 to 7.4),
+/* The rules of names and tables that a server holds its clients to,
  * and a table's settings in typed form. Pure functions: no clock, no zone files, no catalog.
  *
  * The order of CREATE_TABLE: fl_table_desc_from_json, fl_table_desc_check,
@@ -106,7 +106,7 @@ typedef struct fl_table_settings {
     /* table.statistics.columns as column indexes. */
     uint32_t *statistics_columns;
     size_t statistics_column_count;
-    /* The encoders of keys (spec/formats.md 5.1). */
+    /* The encoders of keys. */
     fl_key_format key_format, bucket_key_format;
     bool is_default_bucket_key;
 } fl_table_settings;

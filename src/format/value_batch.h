@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ValueRecordBatch, what LIMIT_SCAN of a primary-key table and SCAN_KV answer
- * (spec/formats.md 3.3): values without keys. */
+ *: values without keys. */
 #ifndef FL_VALUE_BATCH_H
 #define FL_VALUE_BATCH_H
 #include "format/kv_batch.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The functions of the aggregation merge engine: one column, the value that is there and the value
- * that comes (spec/formats.md 7.4). Pure functions. */
+ * that comes. Pure functions. */
 #ifndef FL_AGGREGATE_H
 #define FL_AGGREGATE_H
 #include "format/schema.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A write to a primary-key tablet (spec/formats.md 7.1). For each record: find the row that is
+/* A write to a primary-key tablet. For each record: find the row that is
  * there, merge, note the change for the changelog and the new row in the prewrite buffer. Then the
  * changelog is appended to the log, with the writer id and sequence of the KV batch, so the log
  * recognises a batch that comes twice. Any failure undoes the buffer.

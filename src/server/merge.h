@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Merge rules: what a write to a primary-key table makes of the row that is there (spec/formats.md
- * 7). Pure functions over values; nothing here knows keys, bytes or logs. */
+/* Merge rules: what a write to a primary-key table makes of the row that is there. Pure functions
+ * over values; nothing here knows keys, bytes or logs. */
 #ifndef FL_MERGE_H
 #define FL_MERGE_H
 #include "format/table_rules.h"

@@ -45,7 +45,7 @@ void fl_log_store_close(fl_log_store *store);
 FLUSS_CHECKED fluss_code_t fl_log_store_delete(fl_log_store *store, fluss_error_t *err);
 
 /**
- * Append the batches of one produce request (spec/formats.md 1.4): checks size, CRC and batch
+ * Append the batches of one produce request: checks size, CRC and batch
  * sequence of each, assigns base offsets and one commit timestamp max(last, now_ms) in place,
  * writes them. An incomplete tail is ignored. Nothing is written unless all of it is; after a
  * failed write the file is cut back.

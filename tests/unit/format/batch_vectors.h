@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Worked examples of spec/formats.md 9.1 to 9.4: table (id INT, name STRING), schema id 1, rows
+/* Worked examples: table (id INT, name STRING), schema id 1, rows
  * (1,"a"), (2,NULL), (3,"ccc"), writer 7. The statistics are those that pyfluss 1.0.0 sends. */
 #ifndef FL_TEST_BATCH_VECTORS_H
 #define FL_TEST_BATCH_VECTORS_H

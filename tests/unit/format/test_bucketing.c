@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Goal: keys fall into the buckets that the Java and the Rust client put them in. Method: the
- * tables of spec/formats.md 5.3 and 8.3. */
+ * tables below, whose hashes and buckets are those of the official clients. */
 #include "format/bucketing.h"
 
 #include "value_support.h"

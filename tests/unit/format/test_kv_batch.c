@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Goal: KV batches, value batches and row records of log batches have the official bytes, and no
- * bytes break their readers. Method: the worked examples of spec/formats.md 9.4 and 9.5, taken
+ * bytes break their readers. Method: the worked examples in batch_vectors.h, taken
  * apart and built anew; every cut and every flipped bit of them. */
 #include "format/kv_batch.h"
 

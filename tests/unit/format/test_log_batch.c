@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Goal: headers of log batches are read and written as the official peers do, and no bytes are
- * taken that break the format. Method: the worked examples of spec/formats.md 9.1 to 9.4, taken
+ * taken that break the format. Method: the worked examples in batch_vectors.h, taken
  * apart and built anew; every cut and every flipped bit of them. */
 #include "arrow_support.h"
 #include "base/crc32c.h"

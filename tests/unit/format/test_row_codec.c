@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Goal: rows, keys and partition texts have the bytes of the official peers. Method: the worked
- * examples of spec/formats.md 5.4, 9.6 to 9.9, both ways. */
+ * examples below, bytes that the official clients write, both ways. */
 #include <math.h>
 
 #include "format/bucketing.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Goal: statistics blocks are those of pyfluss and Java, and any bytes are safe to read. Method:
- * the worked examples of spec/formats.md 9.2; every supported type against a scan of its own; cut
+ * the worked examples in batch_vectors.h; every supported type against a scan of its own; cut
  * and flipped blocks. */
 #include "arrow_support.h"
 #include "batch_vectors.h"
