@@ -106,7 +106,7 @@ static void handle_dealloc(fc_write_handle *self)
 
 static PyMethodDef handle_methods[] = {
     {"wait", (PyCFunction)handle_wait, METH_NOARGS,
-     "A future that ends when the write is acknowledged."},
+     "wait($self, /)\n--\n\nA future that ends when the write is acknowledged."},
     {0},
 };
 
@@ -353,9 +353,12 @@ static void writer_dealloc(fc_writer *self)
 
 #define METHOD(function) (PyCFunction)(void (*)(void))(function)
 static PyMethodDef writer_methods[] = {
-    {"_append", METHOD(writer_append), METH_FASTCALL | METH_KEYWORDS, NULL},
-    {"_upsert", METHOD(writer_upsert), METH_FASTCALL | METH_KEYWORDS, NULL},
-    {"_delete", METHOD(writer_delete), METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"_append", METHOD(writer_append), METH_FASTCALL | METH_KEYWORDS,
+     "_append($self, row)\n--\n\nAppend a row: a dict by column name, or values in column order."},
+    {"_upsert", METHOD(writer_upsert), METH_FASTCALL | METH_KEYWORDS,
+     "_upsert($self, row)\n--\n\nInsert a row, or update the one of its key."},
+    {"_delete", METHOD(writer_delete), METH_FASTCALL | METH_KEYWORDS,
+     "_delete($self, pk)\n--\n\nDelete the row of a key: a dict of the key columns, or their values."},
     {"_write_arrow", (PyCFunction)writer_write_arrow, METH_VARARGS, NULL},
     {"_flush", (PyCFunction)writer_flush, METH_NOARGS, NULL},
     {"_open_append", (PyCFunction)writer_open_append, METH_VARARGS, NULL},

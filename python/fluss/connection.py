@@ -128,22 +128,24 @@ class FlussConnection(_Answer):
     def __enter__(self) -> FlussConnection:
         return self
 
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool:
+    def __exit__(self, exc_type: Any = None, exc_value: Any = None, traceback: Any = None) -> bool:
         try:
             self.close()
         except FlussError:
-            if kind is None:
+            if exc_type is None:
                 raise
         return False
 
     async def __aenter__(self) -> FlussConnection:
         return self
 
-    async def __aexit__(self, kind: Any, error: Any, traceback: Any) -> bool:
+    async def __aexit__(
+        self, exc_type: Any = None, exc_value: Any = None, traceback: Any = None
+    ) -> bool:
         try:
             await self.close()
         except FlussError:
-            if kind is None:
+            if exc_type is None:
                 raise
         return False
 

@@ -527,14 +527,16 @@ class LogScanner(_Answer):
     def __enter__(self) -> LogScanner:
         return self
 
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool:
+    def __exit__(self, exc_type: Any = None, exc_value: Any = None, traceback: Any = None) -> bool:
         self.close()
         return False
 
     async def __aenter__(self) -> LogScanner:
         return self
 
-    async def __aexit__(self, kind: Any, error: Any, traceback: Any) -> bool:
+    async def __aexit__(
+        self, exc_type: Any = None, exc_value: Any = None, traceback: Any = None
+    ) -> bool:
         self.close()
         return False
 

@@ -142,7 +142,7 @@ class Server:
     def __enter__(self) -> Server:
         return self
 
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool:
+    def __exit__(self, exc_type: Any = None, exc_value: Any = None, traceback: Any = None) -> bool:
         self.close()
         return False
 

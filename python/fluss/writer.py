@@ -72,11 +72,13 @@ class _Writer(_core.Writer):
     async def __aenter__(self):
         return self
 
-    async def __aexit__(self, kind: Any, error: Any, traceback: Any) -> bool:
+    async def __aexit__(
+        self, exc_type: Any = None, exc_value: Any = None, traceback: Any = None
+    ) -> bool:
         try:
             await self.flush()
         except FlussError:
-            if kind is None:
+            if exc_type is None:
                 raise
         return False
 

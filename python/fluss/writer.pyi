@@ -29,9 +29,9 @@ class AppendWriter:
     async def __aenter__(self) -> AppendWriter: ...
     async def __aexit__(
         self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        exc_type: type[BaseException] | None = None,
+        exc_value: BaseException | None = None,
+        traceback: TracebackType | None = None,
     ) -> bool: ...
 
 class UpsertWriter:
@@ -44,7 +44,7 @@ class UpsertWriter:
     async def __aenter__(self) -> UpsertWriter: ...
     async def __aexit__(
         self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        exc_type: type[BaseException] | None = None,
+        exc_value: BaseException | None = None,
+        traceback: TracebackType | None = None,
     ) -> bool: ...
