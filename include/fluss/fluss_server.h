@@ -22,31 +22,53 @@
 extern "C" {
 #endif
 
+/** A running server. */
 typedef struct fluss_server fluss_server_t;
+
+/* ---- server ---- */
 
 /**
  * Start a server and wait until it answers.
  *
  * @param settings key and value pairs, borrowed; a later pair replaces an earlier one of the same
  *                 key; may be NULL when count is 0
+ * @param count    of settings
  * @param server   gives (fluss_server_free); NULL on failure
  * @return FLUSS_E_CLIENT with a kind:
  *         FLUSS_KIND_STATE: another process (or server of this process) has the data directory
  *           open; nothing was touched. It may be reached at DIR/fluss.sock, if it listens there
  *         FLUSS_KIND_ARGUMENT: an unknown setting (the message names the nearest) or a bad value;
  *         other codes: an address that can't be bound, a directory that can't be read or written
- * Thread: any.
+ * Thread: any. Source: ours.
  */
 FLUSS_API fluss_code_t fluss_server_start(const fluss_kv_t *settings, size_t count,
                                           fluss_server_t **server, fluss_error_t *err);
-/** Address of the first listener without authentication, "127.0.0.1:9123" with the real port or
- * "unix:PATH"; NULL when there is none. Borrowed until free. Thread: any. */
+/**
+ * Address of the first listener without authentication.
+ *
+ * @return "127.0.0.1:9123" with the real port, or "unix:PATH"; NULL: none. Borrowed until free
+ * Thread: any. Source: ours.
+ */
 FLUSS_API const char *fluss_server_endpoint(const fluss_server_t *server);
-/** The same of the first SASL listener. */
+/**
+ * Address of the first SASL listener.
+ *
+ * @return as fluss_server_endpoint
+ * Thread: any. Source: ours.
+ */
 FLUSS_API const char *fluss_server_sasl_endpoint(const fluss_server_t *server);
-/** The directory in use. Borrowed until free. */
+/**
+ * The directory in use.
+ *
+ * @return borrowed until free
+ * Thread: any. Source: ours.
+ */
 FLUSS_API const char *fluss_server_data_dir(const fluss_server_t *server);
-/** Wait until the server has stopped. Thread: any. */
+/**
+ * Wait until the server has stopped.
+ *
+ * Thread: any. Source: ours.
+ */
 FLUSS_API void fluss_server_wait(fluss_server_t *server);
 /**
  * Stop: close the listeners and connections, finish what is in flight, close the files, release the
@@ -55,18 +77,35 @@ FLUSS_API void fluss_server_wait(fluss_server_t *server);
  * @param timeout_ms how long requests in flight may take; < 0: 10 seconds
  * @return FLUSS_KIND_TIMEOUT: a request did not end in time (the disk hangs): no connection is
  *         served any more, but files and lock stay until the process ends
- * Thread: any but a callback of the server.
+ * Thread: any but a callback of the server. Source: ours.
  */
 FLUSS_API fluss_code_t fluss_server_stop(fluss_server_t *server, int64_t timeout_ms,
                                          fluss_error_t *err);
-/** Stop if that was not done, and free. NULL allowed. */
+/**
+ * Stop if that was not done, and free.
+ *
+ * @param server  taken; NULL does nothing
+ * Thread: any. Source: ours.
+ */
 FLUSS_API void fluss_server_free(fluss_server_t *server);
 
-/** Print settings with their defaults and meaning, one after the other, as Markdown table rows:
- * calls `line` with each row. For the command and the documentation. */
+/**
+ * List the settings with their defaults and meaning, for the command and the documentation.
+ *
+ * @param line  called with each row of a Markdown table, one after the other
+ * @param user  passed on
+ * Thread: any. Source: ours.
+ */
 FLUSS_API void fluss_server_describe_settings(void (*line)(const char *row, void *user),
                                               void *user);
-/** Install the log hook of the server library: severity as in syslog. Before the first start. */
+/**
+ * Receive log lines of the server library; the rules of fluss_set_log hold.
+ *
+ * @param fn         runs on any thread; NULL: silent, the default
+ * @param max_level  as in syslog: 3 errors only … 7 everything
+ * @param user       passed on
+ * Thread: before the first start. Source: ours.
+ */
 FLUSS_API void fluss_server_set_log(void (*fn)(int level, const char *component, const char *text,
                                                void *user),
                                     int max_level, void *user);

@@ -14,8 +14,17 @@
 extern "C" {
 #endif
 
-/** Open a writer for a log table. gives (fluss_writer_free).
- * @return FLUSS_KIND_ARGUMENT: the table has a primary key; FLUSS_KIND_STATE: closed */
+/* ---- writers ---- */
+
+/**
+ * Open a writer for a log table.
+ *
+ * @param table  borrowed; may be freed before the writer
+ * @param out    gives (fluss_writer_free); NULL on failure
+ * @return 0; FLUSS_KIND_ARGUMENT: the table has a primary key; FLUSS_KIND_STATE: the child of a
+ *         fork; FLUSS_KIND_CLOSED
+ * Thread: any. Source: Append.createWriter.
+ */
 FLUSS_API fluss_code_t fluss_append_open(fluss_table_t *table, fluss_writer_t **out,
                                          fluss_error_t *err);
 
@@ -28,40 +37,88 @@ typedef struct {
     bool overwrite; /* bypass the table's merge engine */
 } fluss_upsert_opts_t;
 
-/** Open a writer for a primary-key table. @param opts NULL: whole rows. gives (fluss_writer_free).
- * @return FLUSS_KIND_ARGUMENT: no primary key; target columns that are unknown, repeated, lack a
- * key column, or leave out a column that must not be null */
+/**
+ * Open a writer for a primary-key table.
+ *
+ * @param table  borrowed; may be freed before the writer
+ * @param opts   copied; NULL: whole rows
+ * @param out    gives (fluss_writer_free); NULL on failure
+ * @return 0; FLUSS_KIND_ARGUMENT: no primary key; target columns that are unknown, repeated, lack a
+ *         key column, or leave out a column that must not be null; FLUSS_KIND_STATE: the child of a
+ *         fork; FLUSS_KIND_CLOSED
+ * Thread: any. Source: Upsert.createWriter, partialUpdate, mergeMode.
+ */
 FLUSS_API fluss_code_t fluss_upsert_open(fluss_table_t *table, const fluss_upsert_opts_t *opts,
                                          fluss_writer_t **out, fluss_error_t *err);
 
-/** Append a row of `n` = all columns. @return FLUSS_KIND_ARGUMENT names the column;
- * FLUSS_KIND_TIMEOUT: the buffer stayed full, nothing was queued; FLUSS_KIND_CLOSED.
- * Cost: values are copied once. */
+/**
+ * Append a row to a log table.
+ *
+ * @param row  n values, copied before the call returns
+ * @param n    the number of columns
+ * @param ack  gives a future -> ack (fluss_await_ack); NULL: fire and forget
+ * @return 0: queued; FLUSS_KIND_ARGUMENT names the column; FLUSS_KIND_TIMEOUT: the buffer stayed
+ *         full; FLUSS_KIND_CLOSED. Nothing was queued on failure
+ * Thread: any. Cost: values are copied once. Source: AppendWriter.append.
+ */
 FLUSS_API fluss_code_t fluss_append(fluss_writer_t *writer, const fluss_datum_t *row, size_t n,
                                     fluss_future_t **ack, fluss_error_t *err);
-/** Insert or update a row of `n` = all columns, or the writer's target columns. */
+
+/**
+ * Insert or update a row of a primary-key table.
+ *
+ * @param row  n values, copied before the call returns
+ * @param n    the number of columns, or of the writer's target columns
+ * @param ack  gives a future -> ack (fluss_await_ack); NULL: fire and forget
+ * @return as fluss_append
+ * Thread: any. Cost: values are copied once. Source: UpsertWriter.upsert.
+ */
 FLUSS_API fluss_code_t fluss_upsert(fluss_writer_t *writer, const fluss_datum_t *row, size_t n,
                                     fluss_future_t **ack, fluss_error_t *err);
-/** Delete by key: `n` = the key columns in key order, or all columns, of which the key is used. */
+
+/**
+ * Delete a row of a primary-key table; that no such row exists is no error.
+ *
+ * @param key  n values, copied before the call returns
+ * @param n    the number of key columns, in key order, or of all columns, of which the key is used
+ * @param ack  gives a future -> ack (fluss_await_ack); NULL: fire and forget
+ * @return as fluss_append
+ * Thread: any. Cost: values are copied once. Source: UpsertWriter.delete.
+ */
 FLUSS_API fluss_code_t fluss_delete(fluss_writer_t *writer, const fluss_datum_t *key, size_t n,
                                     fluss_future_t **ack, fluss_error_t *err);
+
 /**
  * Write the rows of an Arrow batch: append, upsert, or delete by key.
  *
- * @param schema  struct; columns are found by name, in any order, and converted where nothing is
- *                lost; moved from on success
- * @param array   struct array of that schema; moved from on success
- * @param deletes delete by key instead of upserting
- * @param ack     gives one future for the whole batch: ready when all rows are acknowledged; its
- *                bucket is that of the batch's last part
+ * @param schema   struct; columns are found by name, in any order, and converted where nothing is
+ *                 lost; moved from on success; a failure leaves what still has its `release`
+ * @param array    struct array of that schema, 0 rows or more; moved from as `schema`
+ * @param deletes  delete by key instead of upserting
+ * @param ack      gives one future -> ack for the whole batch, ready when all rows are
+ *                 acknowledged; its bucket is that of the batch's last part. NULL: fire and forget
+ * @return 0: queued; FLUSS_KIND_ARGUMENT names the column and row; FLUSS_KIND_TIMEOUT: the buffer
+ *         stayed full, the first rows may be queued; FLUSS_KIND_CLOSED
+ * Thread: any. Cost: columns are copied once. Source: ours; rows as AppendWriter.append.
  */
 FLUSS_API fluss_code_t fluss_write_arrow(fluss_writer_t *writer, struct ArrowSchema *schema,
                                          struct ArrowArray *array, bool deletes,
                                          fluss_future_t **ack, fluss_error_t *err);
-/** -> void: everything queued by this writer before it is acknowledged. Fails with the first error
- * of a write whose ack nobody took since the last flush. */
+
+/**
+ * Wait for the acknowledgement of everything that this writer has queued up to now.
+ *
+ * @return -> void. Fails with the first error of a write whose ack nobody took since the last flush
+ * Thread: any. Source: TableWriter.flush.
+ */
 FLUSS_API fluss_future_t *fluss_flush(fluss_writer_t *writer);
-/** What is queued is still sent. NULL allowed. */
+
+/**
+ * Release the handle. What is queued is still sent.
+ *
+ * @param writer  taken; NULL does nothing
+ * Thread: any. Source: ours.
+ */
 FLUSS_API void fluss_writer_free(fluss_writer_t *writer);
 
 #ifdef __cplusplus
