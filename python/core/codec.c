@@ -95,11 +95,18 @@ static void codec_dealloc(fc_codec *self)
     Py_DECREF(type);
 }
 
-/** encode(row) -> row as it would be read back; for tests and for checks without a server. */
-static PyObject *codec_round(fc_codec *self, PyObject *row)
+/** round_trip(row, exact=False) -> row as it would be read back; for tests and for checks without a
+ * server. @param exact refuse what does not fit without a loss, instead of warning */
+static PyObject *codec_round(fc_codec *self, PyObject *args)
 {
+    PyObject *row;
+    int exact = 0;
+    if (!PyArg_ParseTuple(args, "O|p", &row, &exact)) {
+        return NULL;
+    }
     fc_encoder encoder;
     fc_encoder_init(&encoder, self->state);
+    encoder.refuses_loss = exact != 0;
     fluss_datum_t *datums = fc_encode_row(&encoder, self, row, "Row");
     PyObject *result = datums == NULL ? NULL : PyDict_New();
     for (size_t i = 0; result != NULL && i < self->row.count; i++) {
@@ -114,7 +121,7 @@ static PyObject *codec_round(fc_codec *self, PyObject *row)
 }
 
 static PyMethodDef codec_methods[] = {
-    {"round_trip", (PyCFunction)codec_round, METH_O, "A row as it would be read back."},
+    {"round_trip", (PyCFunction)codec_round, METH_VARARGS, "A row as it would be read back."},
     {0},
 };
 

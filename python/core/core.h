@@ -61,7 +61,7 @@ typedef struct fc_state {
     PyObject *decimal, *datetime, *date, *time, *utc;
     /* Given by the Python half: fluss._core.setup(). */
     PyObject *fluss_error, *make_bucket, *change_types, *make_record, *batch_class, *watch;
-    PyObject *odd_moment;
+    PyObject *odd, *precision_warning; /* module of odd values; class of warnings */
     PyObject *names[FC_NAME_COUNT];
 } fc_state;
 
@@ -136,6 +136,7 @@ typedef struct fc_encoder {
     const fc_state *state;
     PyObject *field; /* borrowed: the column at hand, for messages */
     int depth;
+    bool refuses_loss; /* digits that do not fit are an error, not a warning */
     size_t kept_count, kept_capacity;
     PyObject **kept; /* objects that datums point into */
     struct fc_block *blocks;
@@ -150,6 +151,8 @@ fluss_datum_t *fc_encoder_datums(fc_encoder *encoder, size_t count);
 int fc_encoder_keep(fc_encoder *encoder, PyObject *object);
 /** @return 0; -1: an exception is set, nothing depends on the encoder's state */
 int fc_encode_value(fc_encoder *encoder, const fc_type *type, PyObject *value, fluss_datum_t *out);
+/** As fc_encode_value, without a second try for values of other libraries. */
+int fc_encode_plain(fc_encoder *encoder, const fc_type *type, PyObject *value, fluss_datum_t *out);
 /** A row: dict by column name, or list or tuple in column order. @param what "Row" or "Key"
  * @return count of datums; NULL: an exception */
 fluss_datum_t *fc_encode_row(fc_encoder *encoder, const fc_codec *codec, PyObject *row,
@@ -161,6 +164,19 @@ int fc_encode_mapping(fc_encoder *encoder, const fc_type *row, PyObject *value, 
                       fluss_datum_t *out);
 int fc_encode_decimal(fc_encoder *encoder, const fc_type *type, PyObject *value,
                       fluss_datum_t *out);
+/* encode_odd.c */
+int fc_encode_float(fc_encoder *encoder, const fc_type *type, PyObject *value, fluss_datum_t *out);
+/** Encode what stands for an odd value. An exception is set before; it stays when there is nothing
+ * that stands for the value. */
+int fc_encode_stand_in(fc_encoder *encoder, const fc_type *type, PyObject *value,
+                       fluss_datum_t *out);
+/** Digits are dropped: warn, or refuse. @return -1: an exception is set */
+int fc_encode_loss(const fc_encoder *encoder, const fc_type *type, const char *what);
+/** The fields of a dataclass or named tuple, a new dict; Py_NotImplemented: it is neither. */
+PyObject *fc_fields_of(const fc_encoder *encoder, PyObject *value);
+/** A row by its fields, where it has any. @param is_named whether it has */
+int fc_encode_named(fc_encoder *encoder, const fc_type *row, PyObject *value, const char *what,
+                    fluss_datum_t *out, bool *is_named);
 /** Raise "Field 'x': …". Returns -1. */
 int fc_encode_fail(const fc_encoder *encoder, const char *format, ...);
 /** Raise "Field 'x': Expected WANTED, got TYPE". Returns -1. */

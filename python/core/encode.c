@@ -2,8 +2,6 @@
 /* Python values to datums: rows, scalars, and the memory that a row needs meanwhile. A row is
  * refused as a whole, with the name of the column that is at fault. Objects that a datum points
  * into are held by the encoder, because other threads run while the C library copies the row. */
-#include <math.h>
-
 #include "core.h"
 
 typedef struct fc_block {
@@ -16,6 +14,7 @@ void fc_encoder_init(fc_encoder *encoder, const fc_state *state)
     encoder->state = state;
     encoder->field = NULL;
     encoder->depth = 0;
+    encoder->refuses_loss = false;
     encoder->kept_count = 0;
     encoder->kept_capacity = FC_INLINE_KEPT;
     encoder->kept = encoder->kept_inline;
@@ -161,21 +160,6 @@ static int encode_integer(fc_encoder *encoder, const fc_type *type, PyObject *va
     return rc;
 }
 
-static int encode_float(fc_encoder *encoder, const fc_type *type, PyObject *value,
-                        fluss_datum_t *out)
-{
-    if (PyUnicode_Check(value)) {
-        return fc_encode_mismatch(encoder, "float", value);
-    }
-    const double number = PyFloat_AsDouble(value);
-    if (number == -1.0 && PyErr_Occurred()) {
-        return refuse_conversion(encoder, "float", value);
-    }
-    /* Beyond the largest FLOAT: infinity, as a C cast gives. */
-    out->v.f = type->type == FLUSS_FLOAT ? (double)(float)number : number;
-    return 0;
-}
-
 static int encode_text(fc_encoder *encoder, const fc_type *type, PyObject *value,
                        fluss_datum_t *out)
 {
@@ -231,7 +215,7 @@ static int encode_bytes(fc_encoder *encoder, const fc_type *type, PyObject *valu
     return rc;
 }
 
-int fc_encode_value(fc_encoder *encoder, const fc_type *type, PyObject *value, fluss_datum_t *out)
+int fc_encode_plain(fc_encoder *encoder, const fc_type *type, PyObject *value, fluss_datum_t *out)
 {
     memset(out, 0, sizeof(*out));
     if (value == Py_None) {
@@ -251,7 +235,7 @@ int fc_encode_value(fc_encoder *encoder, const fc_type *type, PyObject *value, f
         return encode_integer(encoder, type, value, out);
     case FLUSS_FLOAT:
     case FLUSS_DOUBLE:
-        return encode_float(encoder, type, value, out);
+        return fc_encode_float(encoder, type, value, out);
     case FLUSS_CHAR:
     case FLUSS_STRING:
         return encode_text(encoder, type, value, out);
@@ -268,6 +252,16 @@ int fc_encode_value(fc_encoder *encoder, const fc_type *type, PyObject *value, f
     default:
         return fc_encode_nested(encoder, type, value, out);
     }
+}
+
+int fc_encode_value(fc_encoder *encoder, const fc_type *type, PyObject *value, fluss_datum_t *out)
+{
+    if (fc_encode_plain(encoder, type, value, out) == 0) {
+        return 0;
+    }
+    return PyErr_ExceptionMatches(encoder->state->fluss_error)
+               ? fc_encode_stand_in(encoder, type, value, out)
+               : -1;
 }
 
 /* ---- rows ---- */
@@ -371,7 +365,7 @@ static int encode_sequence_row(fc_encoder *encoder, const fc_type *row, PyObject
     return rc;
 }
 
-/* Mappings and sequences that are no dict, list or tuple. */
+/* Mappings, dataclasses, named tuples, and sequences that are no list or tuple. */
 static int encode_other_row(fc_encoder *encoder, const fc_type *row, PyObject *value,
                             const char *what, fluss_datum_t *out)
 {
@@ -387,6 +381,13 @@ static int encode_other_row(fc_encoder *encoder, const fc_type *row, PyObject *v
         }
         Py_XDECREF(dict);
         return rc;
+    }
+    bool is_named = false;
+    if (!is_text) {
+        const int rc = fc_encode_named(encoder, row, value, what, out, &is_named);
+        if (is_named || rc != 0) {
+            return rc;
+        }
     }
     if (!is_text && PySequence_Check(value)) {
         return encode_sequence_row(encoder, row, value, what, out);
@@ -409,7 +410,7 @@ fluss_datum_t *fc_encode_row(fc_encoder *encoder, const fc_codec *codec, PyObjec
     int rc;
     if (PyDict_Check(row)) {
         rc = fc_encode_mapping(encoder, &codec->row, row, what, datums);
-    } else if (PyList_Check(row) || PyTuple_Check(row)) {
+    } else if (PyList_Check(row) || PyTuple_CheckExact(row)) {
         rc = encode_sequence_row(encoder, &codec->row, row, what, datums);
     } else {
         rc = encode_other_row(encoder, &codec->row, row, what, datums);

@@ -138,6 +138,13 @@ static int encode_row_value(fc_encoder *encoder, const fc_type *type, PyObject *
         }
         return PyErr_Occurred() ? -1 : fc_encode_mapping(encoder, type, value, "Row value", datums);
     }
+    bool is_named = false;
+    if (!PyList_Check(value) && !PyTuple_CheckExact(value)) {
+        const int rc = fc_encode_named(encoder, type, value, "Row value", datums, &is_named);
+        if (is_named || rc != 0) {
+            return rc;
+        }
+    }
     if (is_sequence(value) && !PyBytes_Check(value)) {
         return encode_row_by_position(encoder, type, value, datums);
     }

@@ -109,6 +109,7 @@ static int store_moment(const fc_encoder *encoder, const fc_type *type, int64_t 
                               (long long)ms, fc_type_name(type), type->precision);
     }
     static const int64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000};
+    const int64_t given_ms = ms, given_nanos = nanos;
     if (type->precision < 3) {
         const int64_t unit = powers[3 - type->precision];
         ms -= ((ms % unit) + unit) % unit;
@@ -118,7 +119,9 @@ static int store_moment(const fc_encoder *encoder, const fc_type *type, int64_t 
     }
     out->v.i = ms;
     out->nanos = (int32_t)nanos;
-    return 0;
+    return ms == given_ms && nanos == given_nanos
+               ? 0
+               : fc_encode_loss(encoder, type, "digits beyond its precision are cut off");
 }
 
 /* Milliseconds that the offset of an aware value is ahead of UTC, and the microseconds left;
@@ -187,7 +190,7 @@ static int encode_datetime(fc_encoder *encoder, const fc_type *type, PyObject *v
 static int encode_odd_moment(fc_encoder *encoder, const fc_type *type, PyObject *value,
                              fluss_datum_t *out)
 {
-    PyObject *known = PyObject_CallFunctionObjArgs(encoder->state->odd_moment, value, NULL);
+    PyObject *known = PyObject_CallMethod(encoder->state->odd, "odd_moment", "(O)", value);
     if (known == NULL) {
         return -1;
     }
@@ -263,15 +266,20 @@ static void digits_parse(const char *text, digits *out)
     }
 }
 
-/* The digits as a whole number of 10^-scale, rounded half up. @return false: more than 38 digits */
-static bool digits_scale(const digits *in, int scale, unsigned __int128 *out)
+/* The digits as a whole number of 10^-scale, rounded half up. @param is_exact whether no digit but
+ * 0 was cut off. @return false: more than 38 digits */
+static bool digits_scale(const digits *in, int scale, unsigned __int128 *out, bool *is_exact)
 {
+    *is_exact = true;
     const long shift = in->exponent + scale; /* digits to append, or to cut */
     *out = 0;
     if (in->count == 0) {
         return true;
     }
     const long kept = (long)in->count + (shift < 0 ? shift : 0);
+    for (size_t i = kept < 0 ? 0 : (size_t)kept; i < in->count; i++) {
+        *is_exact = *is_exact && in->buffer[i] == '0';
+    }
     if (kept < 0) {
         return true;
     }
@@ -311,7 +319,8 @@ int fc_encode_decimal(fc_encoder *encoder, const fc_type *type, PyObject *value,
     for (int i = 0; i < type->precision; i++) {
         limit *= 10;
     }
-    if (!digits_scale(&number, type->scale, &magnitude) || magnitude >= limit) {
+    bool is_exact;
+    if (!digits_scale(&number, type->scale, &magnitude, &is_exact) || magnitude >= limit) {
         return fc_encode_fail(encoder, "%S has more digits than DECIMAL(%d, %d) can hold", value,
                               type->precision, type->scale);
     }
@@ -320,5 +329,5 @@ int fc_encode_decimal(fc_encoder *encoder, const fc_type *type, PyObject *value,
     out->scale = type->scale;
     out->v.dec.lo = (uint64_t)bits;
     out->v.dec.hi = (int64_t)(uint64_t)(bits >> 64);
-    return 0;
+    return is_exact ? 0 : fc_encode_loss(encoder, type, "digits beyond its scale are rounded");
 }

@@ -84,18 +84,19 @@ static int add_types(PyObject *module, fc_state *state)
                : -1;
 }
 
-/** setup(fluss_error, make_bucket, change_types, batch_class, watch, odd_moment): what the module
- * needs of the Python half. */
+/** setup(fluss_error, make_bucket, change_types, batch_class, watch, odd values, precision
+ * warning): what the module needs of the Python half. */
 static PyObject *setup(PyObject *module, PyObject *args)
 {
     fc_state *state = fc_state_of(module);
-    PyObject *given[6];
-    if (!PyArg_ParseTuple(args, "OOO!O!OO", &given[0], &given[1], &PyTuple_Type, &given[2],
-                          &PyType_Type, &given[3], &given[4], &given[5])) {
+    PyObject *given[7];
+    if (!PyArg_ParseTuple(args, "OOO!O!OOO", &given[0], &given[1], &PyTuple_Type, &given[2],
+                          &PyType_Type, &given[3], &given[4], &given[5], &given[6])) {
         return NULL;
     }
-    PyObject **const targets[] = {&state->fluss_error, &state->make_bucket, &state->change_types,
-                                  &state->batch_class, &state->watch,       &state->odd_moment};
+    PyObject **const targets[] = {
+        &state->fluss_error, &state->make_bucket, &state->change_types,     &state->batch_class,
+        &state->watch,       &state->odd,         &state->precision_warning};
     for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
         PyObject *before = *targets[i];
         *targets[i] = Py_NewRef(given[i]);

@@ -14,8 +14,8 @@ pyfluss 1.0, and for the API before it, run unchanged.
 from __future__ import annotations
 
 from . import _core
-from ._values import odd_moment as _odd_moment
-from .errors import ErrorCode, FlussError
+from . import _values as _odd
+from .errors import ErrorCode, FlussError, PrecisionWarning
 from .filters import ColumnRef, Predicate, col
 from .futures import FlussFuture
 from .futures import watch as _watch
@@ -36,7 +36,9 @@ from .values import (
 )
 from .values import make_bucket as _make_bucket
 
-_core.setup(FlussError, _make_bucket, tuple(ChangeType), RecordBatch, _watch, _odd_moment)
+_core.setup(
+    FlussError, _make_bucket, tuple(ChangeType), RecordBatch, _watch, _odd, PrecisionWarning
+)
 
 from .admin import FlussAdmin  # noqa: E402 - these use the extension when they are imported
 from .config import Config  # noqa: E402
@@ -78,6 +80,7 @@ __all__ = [
     "OffsetSpec",
     "OffsetType",
     "PartitionInfo",
+    "PrecisionWarning",
     "Predicate",
     "PrefixLookuper",
     "RecordBatch",

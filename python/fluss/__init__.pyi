@@ -7,6 +7,7 @@ from .config import Config as Config
 from .connection import FlussConnection as FlussConnection
 from .errors import ErrorCode as ErrorCode
 from .errors import FlussError as FlussError
+from .errors import PrecisionWarning as PrecisionWarning
 from .filters import ColumnRef as ColumnRef
 from .filters import Predicate as Predicate
 from .filters import col as col

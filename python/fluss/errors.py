@@ -35,6 +35,12 @@ class FlussError(Exception):
         return f"FlussError(code={self.error_code}): {self.message}"
 
 
+class PrecisionWarning(UserWarning):
+    """A value of a row has more digits than its column: decimals are rounded half up, timestamps
+    cut, as pyfluss does without a word. `warnings.simplefilter("error", PrecisionWarning)` lets
+    such rows be refused."""
+
+
 class ErrorCode:
     """Names of the codes in `FlussError.error_code`."""
 

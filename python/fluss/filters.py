@@ -101,7 +101,7 @@ class Predicate(_Answer):
 def _require_exact(codec: Any, column: str, value: Any) -> None:
     """Refuse a literal of another type, or one that the column's type would round."""
     try:
-        stored = codec.round_trip((value,))[column]
+        stored = codec.round_trip((value,), True)[column]
     except FlussError as error:
         raise FlussError(
             f"literal {value!r} does not match column {column!r}: {error.message}"

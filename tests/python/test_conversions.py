@@ -4,9 +4,14 @@
 A codec of the extension encodes a row and decodes what it encoded."""
 
 import collections
+import dataclasses
 import datetime
 import decimal
+import enum
+import fractions
 import math
+import warnings
+from typing import NamedTuple
 
 import fluss
 import numpy as np
@@ -27,6 +32,33 @@ def stored(type_text, value):
     return codec.round_trip({"x": value})["x"]
 
 
+class Colour(enum.Enum):
+    RED = "red"
+
+
+class Text(str, enum.Enum):
+    A = "a"
+
+
+class Level(enum.Enum):
+    HIGH = 3
+
+
+class Number(enum.IntEnum):
+    TWO = 2
+
+
+@dataclasses.dataclass
+class Plain:
+    a: int
+    b: str
+
+
+class Reversed(NamedTuple):
+    b: str
+    a: int
+
+
 KEPT = [
     ("BOOLEAN", True, True),
     ("BOOLEAN", np.bool_(False), False),
@@ -35,9 +67,29 @@ KEPT = [
     ("INT", np.int64(77), 77),
     ("BIGINT", -(2**63), -(2**63)),
     ("FLOAT", 3.14, 3.140000104904175),
-    ("FLOAT", 1e300, math.inf),
+    ("FLOAT", math.inf, math.inf),
+    ("FLOAT", 2**24, 16777216.0),
+    ("FLOAT", D("3.14"), 3.140000104904175),
+    ("FLOAT", np.float16(0.5), 0.5),
     ("DOUBLE", 7, 7.0),
     ("DOUBLE", D("2.5"), 2.5),
+    ("DOUBLE", D("0.1"), 0.1),
+    ("DOUBLE", D("Infinity"), math.inf),
+    ("DOUBLE", 2**53, 9007199254740992.0),
+    ("DOUBLE", 2**60, 1152921504606846976.0),
+    ("DOUBLE", fractions.Fraction(1, 4), 0.25),
+    ("DOUBLE", np.longdouble(1.5), 1.5),
+    ("STRING", Colour.RED, "red"),
+    ("STRING", Text.A, "a"),
+    ("STRING", np.str_("n"), "n"),
+    ("BYTES", np.bytes_(b"n"), b"n"),
+    ("INT", Level.HIGH, 3),
+    ("INT", Number.TWO, 2),
+    ("INT", pd.NA, None),
+    ("STRING", pd.NA, None),
+    ("DATE", pd.NaT, None),
+    ("DATE", np.datetime64("2024-02-29"), datetime.date(2024, 2, 29)),
+    ("ARRAY<STRING>", [Colour.RED, None, pd.NA], ["red", None, None]),
     ("DOUBLE", np.float32(1.25), 1.25),
     ("STRING", "a\x00ü流🎉", "a\x00ü流🎉"),
     ("STRING", "", ""),
@@ -77,11 +129,14 @@ KEPT = [
     ("MAP<STRING, INT>", {}, []),
     ("ROW<a INT, b STRING>", {"a": 1}, {"a": 1, "b": None}),
     ("ROW<a INT, b STRING>", (1, "x"), {"a": 1, "b": "x"}),
+    ("ROW<a INT, b STRING>", Plain(b="x", a=1), {"a": 1, "b": "x"}),
+    ("ROW<a INT, b STRING>", Reversed(b="x", a=1), {"a": 1, "b": "x"}),
     ("ARRAY<ROW<m MAP<INT, ARRAY<INT>>>>", [{"m": {1: [2]}}], [{"m": [(1, [2])]}]),
     ("INT", None, None),
 ]
 
 
+@pytest.mark.filterwarnings("ignore::fluss.PrecisionWarning")
 @pytest.mark.parametrize(("type_text", "value", "expected"), KEPT)
 def test_value_is_kept(type_text, value, expected):
     found = stored(type_text, value)
@@ -105,7 +160,23 @@ REFUSED = [
     ("TINYINT", -129, "out of range"),
     ("BIGINT", 2**63, "out of range"),
     ("DOUBLE", "1", "Expected float, got str"),
-    ("DOUBLE", 10**400, "Expected float"),
+    ("DOUBLE", 10**400, "without losing digits"),
+    ("DOUBLE", 2**53 + 1, "without losing digits"),
+    ("DOUBLE", np.int64(2**53 + 1), "without losing digits"),
+    ("DOUBLE", D("0.12345678901234567890"), "without losing digits"),
+    ("DOUBLE", fractions.Fraction(1, 3), "without losing digits"),
+    ("DOUBLE", complex(1, 0), "Expected float, got complex"),
+    ("FLOAT", 1e300, "1e+300 is out of range for FLOAT"),
+    ("FLOAT", -3.5e38, "out of range for FLOAT"),
+    ("FLOAT", 1e-60, "out of range for FLOAT"),
+    ("FLOAT", 2**24 + 1, "without losing digits"),
+    ("FLOAT", 10**39, "without losing digits"),
+    ("FLOAT", D("0.1234567890"), "without losing digits"),
+    ("INT", D("1"), "Expected int, got Decimal"),
+    ("INT", np.float64(1), "Expected int, got float64"),
+    ("INT", Colour.RED, "Expected int, got str"),
+    ("TIMESTAMP(6)", np.datetime64(1, "ps"), "Expected datetime.datetime"),
+    ("TIMESTAMP(6)", np.datetime64(10**9, "Y"), "Expected datetime.datetime"),
     ("STRING", b"a", "Expected str, got bytes"),
     ("STRING", "\ud800", "surrogate"),
     ("BYTES", "a", "Expected bytes, got str"),
@@ -121,6 +192,7 @@ REFUSED = [
     ("DATE", "2024-01-01", "Expected datetime.date, got str"),
     ("TIME(3)", datetime.time(1, 2, 3, 4), "millisecond"),
     ("TIME(0)", datetime.time(1, 2, 3, 4000), "TIME(0)"),
+    ("TIMESTAMP(9)", T(2300, 1, 1), "64 bits"),
     ("TIMESTAMP(6)", T(2024, 1, 1, tzinfo=UTC), "no time zone"),
     ("TIMESTAMP(6)", datetime.date(2024, 1, 1), "Expected datetime.datetime, got date"),
     ("TIMESTAMP_LTZ(6)", 5, "Expected datetime.datetime, got int"),
@@ -161,6 +233,9 @@ def two_columns():
         collections.OrderedDict(b="x", a=1),
         collections.UserDict(a=1, b="x"),
         collections.UserList([1, "x"]),
+        Plain(a=1, b="x"),
+        Reversed(b="x", a=1),
+        collections.namedtuple("Other", "x y")(1, "x"),
     ],
 )
 def test_row_may_be_any_mapping_or_sequence(row):
@@ -182,6 +257,42 @@ def test_row_of_the_wrong_shape_is_refused(row, message):
     with pytest.raises(fluss.FlussError) as caught:
         two_columns().round_trip(row)
     assert message in caught.value.message
+
+
+LOST = [
+    ("DECIMAL(10,2)", D("1.225"), D("1.23")),
+    ("DECIMAL(10,2)", D("0.001"), D("0.00")),
+    ("DECIMAL(10,2)", D("1E-200"), D("0.00")),
+    ("TIMESTAMP(0)", T(1969, 12, 31, 23, 59, 59, 999999), T(1969, 12, 31, 23, 59, 59)),
+    ("TIMESTAMP(6)", pd.Timestamp(1, unit="ns"), T(1970, 1, 1)),
+    ("TIMESTAMP(3)", np.datetime64(1001, "us"), T(1970, 1, 1, 0, 0, 0, 1000)),
+    ("TIMESTAMP_LTZ(3)", T(2024, 1, 1, 2, 3, 4, 1, UTC), T(2024, 1, 1, 2, 3, 4, 0, UTC)),
+]
+
+
+@pytest.mark.parametrize(("type_text", "value", "expected"), LOST)
+def test_digits_are_never_lost_in_silence(type_text, value, expected):
+    with pytest.warns(fluss.PrecisionWarning, match="'x'"):
+        assert stored(type_text, value) == expected
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", fluss.PrecisionWarning)
+        with pytest.raises(fluss.PrecisionWarning):
+            stored(type_text, value)
+
+
+@pytest.mark.parametrize(
+    ("type_text", "value"),
+    [
+        ("DECIMAL(10,2)", D("1.2300000")),
+        ("TIMESTAMP(3)", T(2024, 1, 1, 0, 0, 0, 5000)),
+        ("TIMESTAMP(9)", pd.Timestamp(1, unit="ns")),
+        ("FLOAT", 0.1),  # the nearest number of FLOAT, as everywhere
+    ],
+)
+def test_nothing_is_said_where_nothing_is_lost(type_text, value):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        stored(type_text, value)
 
 
 def test_missing_nullable_column_is_null():
