@@ -44,6 +44,12 @@ fluss_code_t fl_catalog_open(fl_server *server, fl_catalog **out, fluss_error_t 
         return fl_error_nomem(err);
     }
     catalog->server = server;
+    catalog->server_tag = -1;
+    catalog->acls = fl_acls_new(server->settings.principal_ignore_case);
+    if (catalog->acls == NULL) {
+        fl_catalog_close(catalog);
+        return fl_error_nomem(err);
+    }
     fluss_code_t rc = fl_catalog_load(catalog, server->kv, err);
     if (rc == 0 && catalog->databases == NULL) {
         rc = make_default_database(catalog, err);
@@ -73,6 +79,8 @@ void fl_catalog_close(fl_catalog *catalog)
         fl_catalog_take_database(catalog, database);
         fl_database_free(database);
     }
+    fl_acls_free(catalog->acls);
+    fl_config_set_deinit(&catalog->configs);
     fl_free(catalog);
 }
 
@@ -269,6 +277,21 @@ fl_database *fl_catalog_databases(fl_catalog *catalog)
 fl_table *fl_catalog_tables(fl_catalog *catalog)
 {
     return catalog->tables;
+}
+
+fl_acls *fl_catalog_acls(fl_catalog *catalog)
+{
+    return catalog->acls;
+}
+
+int32_t *fl_catalog_server_tag(fl_catalog *catalog)
+{
+    return &catalog->server_tag;
+}
+
+fl_config_set *fl_catalog_configs(fl_catalog *catalog)
+{
+    return &catalog->configs;
 }
 
 size_t fl_database_table_count(const fl_database *database)

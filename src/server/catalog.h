@@ -9,6 +9,8 @@
 #ifndef FL_CATALOG_H
 #define FL_CATALOG_H
 #include "net/loop.h"
+#include "server/acl.h"
+#include "server/cluster_config.h"
 #include "server/hash_private.h"
 #include "server/request.h"
 #include "server/table_info.h"
@@ -55,6 +57,11 @@ fl_partition *fl_table_partition_by_id(fl_table *table, int64_t partition_id);
 fl_database *fl_catalog_databases(fl_catalog *catalog);
 fl_table *fl_catalog_tables(fl_catalog *catalog); /* by_id */
 size_t fl_database_table_count(const fl_database *database);
+fl_acls *fl_catalog_acls(fl_catalog *catalog);
+/** The tag of this server; -1: none. Also to set it, after the commit. */
+int32_t *fl_catalog_server_tag(fl_catalog *catalog);
+/** The settings that were changed at run time. Also to set them, after the commit. */
+fl_config_set *fl_catalog_configs(fl_catalog *catalog);
 size_t fl_table_partition_count(const fl_table *table);
 
 /* ---- changing ---- */
@@ -121,6 +128,17 @@ bool fl_catalog_new_writer_id(fl_catalog *catalog, int64_t *writer_id);
 bool fl_catalog_has_writer_id(const fl_catalog *catalog);
 void fl_catalog_put_writer_block(fl_catalog *catalog, fl_kv_write *write);
 void fl_catalog_add_writer_block(fl_catalog *catalog);
+
+FLUSS_CHECKED fluss_code_t fl_catalog_put_acl(fl_kv_write *write, const fl_acl *acl,
+                                              fluss_error_t *err);
+FLUSS_CHECKED fluss_code_t fl_catalog_delete_acl(fl_kv_write *write, const fl_acl *acl,
+                                                 fluss_error_t *err);
+/** @param tag -1: none */
+FLUSS_CHECKED fluss_code_t fl_catalog_put_server_tag(fl_kv_write *write, int32_t tag,
+                                                     fluss_error_t *err);
+/** All of a set, in place of what was there. */
+FLUSS_CHECKED fluss_code_t fl_catalog_put_configs(fl_kv_write *write, const fl_config_set *configs,
+                                                  fluss_error_t *err);
 
 /* Memory, after the commit. Adding takes the object; false: out of memory. */
 fl_database *fl_database_new(fl_slice name, fl_slice json, int64_t created_ms);

@@ -4,8 +4,11 @@
  *
  *   d/NAME                       database: json, created_ms, modified_ms
  *   t/TABLE_ID                   table: database, name, json, older_schemas, created_ms,
- * modified_ms p/TABLE_ID/PARTITION_ID      partition: name c/table, c/partition         the next id
- *   c/writer                     no writer id from here on was given away
+ * modified_ms p/TABLE_ID/PARTITION_ID      partition: name a/[ACL]                      an ACL, all
+ * of it in the key, a JSON array: resource type and name, principal type and name, host, operation,
+ * permission s/KEY                        a setting that was changed at run time: value g/SERVER_ID
+ * the tag of a server: tag c/table, c/partition         the next id c/writer                     no
+ * writer id from here on was given away o/PRODUCER_ID                see handlers_producer.c
  *
  * Each value also has "version": 1; a higher one is refused. */
 #include <inttypes.h>
@@ -14,6 +17,7 @@
 #include <stdio.h>
 
 #include "server/catalog_private.h"
+#include "server/server.h"
 
 enum { RECORD_VERSION = 1, KEY_SIZE_MAX = 256, WRITER_ID_BLOCK = 1000 };
 
@@ -118,6 +122,82 @@ void fl_catalog_delete_partition(fl_kv_write *write, int64_t table_id, int64_t p
 {
     char room[KEY_SIZE_MAX];
     fl_kv_write_delete(write, FL_KV_CATALOG, partition_key(room, table_id, partition_id));
+}
+
+/* The key of an ACL. @param key gives (fl_free) */
+static fluss_code_t acl_key(const fl_acl *acl, char **key, size_t *size, fluss_error_t *err)
+{
+    json_t *parts =
+        json_pack("[is%s%s%s%ii]", (int)acl->resource_type, (const char *)acl->resource_name.data,
+                  acl->resource_name.size, (const char *)acl->principal_type.data,
+                  acl->principal_type.size, (const char *)acl->principal_name.data,
+                  acl->principal_name.size, (const char *)acl->host.data, acl->host.size,
+                  (int)acl->operation_type, (int)acl->permission_type);
+    if (parts == NULL) {
+        return fl_error(err, FLUSS_E_SERVER_UNKNOWN, FLUSS_KIND_ARGUMENT,
+                        "an ACL with a text that is not UTF-8");
+    }
+    const size_t json_size = json_dumpb(parts, NULL, 0, JSON_COMPACT);
+    *size = json_size + 2;
+    *key = fl_alloc(*size);
+    const bool is_made =
+        *key != NULL && json_dumpb(parts, *key + 2, json_size, JSON_COMPACT) == json_size;
+    json_decref(parts);
+    if (!is_made) {
+        fl_free(*key);
+        return fl_error_nomem(err);
+    }
+    memcpy(*key, "a/", 2);
+    return 0;
+}
+
+fluss_code_t fl_catalog_put_acl(fl_kv_write *write, const fl_acl *acl, fluss_error_t *err)
+{
+    char *key;
+    size_t size;
+    FL_TRY(acl_key(acl, &key, &size, err));
+    const fluss_code_t rc =
+        put(write, fl_slice_of(key, size), json_pack("{si}", "version", (int)RECORD_VERSION), err);
+    fl_free(key);
+    return rc;
+}
+
+fluss_code_t fl_catalog_delete_acl(fl_kv_write *write, const fl_acl *acl, fluss_error_t *err)
+{
+    char *key;
+    size_t size;
+    FL_TRY(acl_key(acl, &key, &size, err));
+    fl_kv_write_delete(write, FL_KV_CATALOG, fl_slice_of(key, size));
+    fl_free(key);
+    return 0;
+}
+
+fluss_code_t fl_catalog_put_server_tag(fl_kv_write *write, int32_t tag, fluss_error_t *err)
+{
+    char room[KEY_SIZE_MAX];
+    const fl_slice key = make_key(room, "g/%d", (int)FL_SERVER_ID);
+    if (tag < 0) {
+        fl_kv_write_delete(write, FL_KV_CATALOG, key);
+        return 0;
+    }
+    return put(write, key, json_pack("{sisi}", "version", (int)RECORD_VERSION, "tag", (int)tag),
+               err);
+}
+
+fluss_code_t fl_catalog_put_configs(fl_kv_write *write, const fl_config_set *configs,
+                                    fluss_error_t *err)
+{
+    char room[KEY_SIZE_MAX];
+    fl_kv_write_delete_range(write, FL_KV_CATALOG, fl_slice_str("s/"), fl_slice_str("s0"));
+    for (size_t i = 0; i < FL_CONFIG_COUNT; i++) {
+        if (configs->values[i] != NULL) {
+            FL_TRY(put(
+                write, make_key(room, "s/%s", fl_config_key(i)),
+                json_pack("{siss}", "version", (int)RECORD_VERSION, "value", configs->values[i]),
+                err));
+        }
+    }
+    return 0;
 }
 
 static void put_counter(fl_kv_write *write, const char *key, int64_t value)
@@ -306,6 +386,57 @@ static fluss_code_t load_partition(fl_catalog *catalog, fl_slice key, const json
     return 0;
 }
 
+static fluss_code_t load_acl(fl_catalog *catalog, fl_slice key, const json_t *record,
+                             fluss_error_t *err)
+{
+    (void)record;
+    json_error_t ignored;
+    json_t *parts = json_loadb((const char *)key.data + 2, key.size - 2, 0, &ignored);
+    const fl_acl acl = {
+        .resource_type = (int32_t)json_integer_value(json_array_get(parts, 0)),
+        .resource_name = text_of(json_array_get(parts, 1)),
+        .principal_type = text_of(json_array_get(parts, 2)),
+        .principal_name = text_of(json_array_get(parts, 3)),
+        .host = text_of(json_array_get(parts, 4)),
+        .operation_type = (int32_t)json_integer_value(json_array_get(parts, 5)),
+        .permission_type = (int32_t)json_integer_value(json_array_get(parts, 6)),
+    };
+    fluss_code_t rc = fl_acl_check(&acl, err);
+    if (rc != 0) {
+        rc = broken(key, "no ACL", err);
+    } else if (!fl_acls_add(catalog->acls, &acl)) {
+        rc = fl_error_nomem(err);
+    }
+    json_decref(parts);
+    return rc;
+}
+
+static fluss_code_t load_server_tag(fl_catalog *catalog, fl_slice key, const json_t *record,
+                                    fluss_error_t *err)
+{
+    const json_t *tag = json_object_get(record, "tag");
+    if (!json_is_integer(tag)) {
+        return broken(key, "no tag", err);
+    }
+    catalog->server_tag = (int32_t)json_integer_value(tag);
+    return 0;
+}
+
+/* A setting that this server does not know, or does not take, is passed over. */
+static fluss_code_t load_config(fl_catalog *catalog, fl_slice key, const json_t *record,
+                                fluss_error_t *err)
+{
+    const json_t *value = json_object_get(record, "value");
+    size_t index;
+    if (!json_is_string(value)) {
+        return broken(key, "no value", err);
+    }
+    if (!fl_config_find(fl_slice_sub(key, 2, key.size - 2), &index)) {
+        return 0;
+    }
+    return fl_config_set_put(&catalog->configs, index, text_of(value)) ? 0 : fl_error_nomem(err);
+}
+
 typedef fluss_code_t (*load_fn)(fl_catalog *catalog, fl_slice key, const json_t *record,
                                 fluss_error_t *err);
 
@@ -339,5 +470,8 @@ fluss_code_t fl_catalog_load(fl_catalog *catalog, fl_kv_store *kv, fluss_error_t
     catalog->next_writer_id = catalog->writer_id_limit;
     FL_TRY(load_all(catalog, kv, 'd', load_database, err));
     FL_TRY(load_all(catalog, kv, 't', load_table, err));
-    return load_all(catalog, kv, 'p', load_partition, err);
+    FL_TRY(load_all(catalog, kv, 'p', load_partition, err));
+    FL_TRY(load_all(catalog, kv, 'a', load_acl, err));
+    FL_TRY(load_all(catalog, kv, 'g', load_server_tag, err));
+    return load_all(catalog, kv, 's', load_config, err);
 }

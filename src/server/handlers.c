@@ -8,10 +8,11 @@
 #include "server/server.h"
 
 static const fl_handler handlers[] = {
-#define FL_HANDLER(upper, lower, request, where) \
-    {.key = FL_API_##upper,                      \
-     .place = (where),                           \
-     .message_size = sizeof(fl_msg_##request),   \
+#define FL_HANDLER(upper, lower, request, where, ...) \
+    {.key = FL_API_##upper,                           \
+     .place = (where),                                \
+     .message_size = sizeof(fl_msg_##request),        \
+     .access = __VA_ARGS__,                           \
      .run = fl_handle_##lower},
 #include "server/handlers.def"
 #undef FL_HANDLER

@@ -3,6 +3,7 @@
  * decoded request and ends it with fl_request_reply or fl_request_fail, now or later. */
 #ifndef FL_HANDLERS_H
 #define FL_HANDLERS_H
+#include "server/access.h"
 #include "server/request.h"
 
 typedef enum fl_handler_place {
@@ -15,6 +16,7 @@ typedef struct fl_handler {
     int16_t key;
     fl_handler_place place;
     size_t message_size;
+    fl_access access; /* what its user needs */
     fl_request_step run;
 } fl_handler;
 
@@ -23,7 +25,7 @@ const fl_handler *fl_handler_find(int16_t key);
 /** All handlers, by rising key. */
 const fl_handler *fl_handler_all(size_t *count);
 
-#define FL_HANDLER(upper, lower, request, place) void fl_handle_##lower(fl_request *req);
+#define FL_HANDLER(upper, lower, request, place, ...) void fl_handle_##lower(fl_request *req);
 #include "server/handlers.def"
 #undef FL_HANDLER
 #endif

@@ -1,72 +1,194 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a cluster has and a single server has not, answered as an official cluster answers that does
- * not use it: ACLs without an authorizer, rebalancing without a second server, KV snapshots that
- * were not taken; and the settings that the server was started with. */
+/* Administration of the server: settings at run time, its tag, and rebalancing, which one server
+ * answers as an official cluster that finds nothing to move. */
+#include "server/catalog.h"
 #include "server/handlers.h"
 #include "server/handlers_private.h"
 #include "server/server.h"
 
-/* ---- ACLs ---- */
-
-static void refuse_acls(fl_request *req)
-{
-    fluss_error_t err;
-    (void)fl_error(&err, FLUSS_E_SECURITY_DISABLED, FLUSS_KIND_SERVER,
-                   "No authorizer is configured: everyone who can connect may do everything.");
-    fl_request_fail(req, &err);
-}
-
-void fl_handle_create_acls(fl_request *req)
-{
-    refuse_acls(req);
-}
-
-void fl_handle_list_acls(fl_request *req)
-{
-    refuse_acls(req);
-}
-
-void fl_handle_drop_acls(fl_request *req)
-{
-    refuse_acls(req);
-}
-
 /* ---- settings ---- */
 
+static bool describe(fl_request *req, const char *key, const char *value, const char *source,
+                     fl_msg_pb_describe_config *out)
+{
+    const char *shown = fl_config_shown(key, value, &req->arena);
+    if (shown == NULL) {
+        return false;
+    }
+    *out = (fl_msg_pb_describe_config){.config_key = fl_slice_str(key),
+                                       .has_config_value = true,
+                                       .config_value = fl_slice_str(shown),
+                                       .config_source = fl_slice_str(source)};
+    return true;
+}
+
+/* What was changed at run time, and what the server was started with where that still counts. */
 void fl_handle_describe_cluster_configs(fl_request *req)
 {
     const fl_settings *settings = &fl_request_server(req)->settings;
-    fl_msg_pb_describe_config *configs =
-        fl_arena_array(&req->arena, settings->given_count, sizeof(configs[0]));
-    if (configs == NULL) {
+    const fl_config_set *changed = fl_catalog_configs(fl_request_server(req)->catalog);
+    fl_msg_describe_cluster_configs_response response = {0};
+    response.configs = fl_arena_array(&req->arena, settings->given_count + FL_CONFIG_COUNT,
+                                      sizeof(response.configs[0]));
+    bool is_complete = response.configs != NULL;
+    for (size_t i = 0; i < settings->given_count && is_complete; i++) {
+        const fluss_kv_t *given = &settings->given[i];
+        size_t index;
+        if (!fl_config_find(fl_slice_str(given->key), &index) || changed->values[index] == NULL) {
+            is_complete = describe(req, given->key, given->value, "INITIAL_SERVER_CONFIG",
+                                   &response.configs[response.configs_count++]);
+        }
+    }
+    for (size_t i = 0; i < FL_CONFIG_COUNT && is_complete; i++) {
+        if (changed->values[i] != NULL) {
+            is_complete =
+                describe(req, fl_config_key(i), changed->values[i], "DYNAMIC_SERVER_CONFIG",
+                         &response.configs[response.configs_count++]);
+        }
+    }
+    if (!is_complete) {
         fl_request_fail_nomem(req);
         return;
     }
-    for (size_t i = 0; i < settings->given_count; i++) {
-        configs[i] =
-            (fl_msg_pb_describe_config){.config_key = fl_slice_str(settings->given[i].key),
-                                        .has_config_value = true,
-                                        .config_value = fl_slice_str(settings->given[i].value),
-                                        .config_source = fl_slice_str("INITIAL_SERVER_CONFIG")};
+    fl_request_reply(req, &response);
+}
+
+static void configs_committed(fl_change *change)
+{
+    const fl_msg_alter_cluster_configs_response response = {0};
+    fl_request *req = change->context;
+    fl_config_set *planned = req->state;
+    fl_config_set *current = fl_catalog_configs(change->catalog);
+    if (change->error.code != 0) {
+        fl_config_set_deinit(planned);
+        fl_request_fail(req, &change->error);
+        return;
     }
-    const fl_msg_describe_cluster_configs_response response = {
-        .configs = configs, .configs_count = settings->given_count};
+    fl_config_set_deinit(current);
+    *current = *planned;
+    fl_config_apply(fl_request_server(req), current);
     fl_request_reply(req, &response);
 }
 
 void fl_handle_alter_cluster_configs(fl_request *req)
 {
     const fl_msg_alter_cluster_configs_request *asked = req->message;
-    const fl_msg_alter_cluster_configs_response response = {0};
     fluss_error_t err;
-    if (asked->alter_configs_count == 0) {
-        fl_request_reply(req, &response);
+    fl_config_set *planned = fl_arena_alloc(&req->arena, sizeof(*planned));
+    fl_kv_write *write = fl_kv_write_new();
+    req->state = planned;
+    if (planned == NULL || write == NULL) {
+        fl_kv_write_free(write);
+        fl_request_fail_nomem(req);
+    } else if (fl_config_plan(fl_request_server(req), asked->alter_configs,
+                              asked->alter_configs_count, planned, &err) != 0 ||
+               fl_catalog_put_configs(write, planned, &err) != 0) {
+        fl_config_set_deinit(planned);
+        fl_kv_write_free(write);
+        fl_request_fail(req, &err);
+    } else {
+        fl_change_commit(req->change, write, configs_committed);
+    }
+}
+
+/* ---- the tag of the server ---- */
+
+static const char *const tag_names[] = {"PERMANENT_OFFLINE", "TEMPORARY_OFFLINE"};
+
+static fluss_code_t check_tag(int32_t tag, fluss_error_t *err)
+{
+    return tag >= 0 && tag < (int32_t)FL_COUNT_OF(tag_names)
+               ? 0
+               : fl_error(err, FLUSS_E_SERVER_UNKNOWN, FLUSS_KIND_ARGUMENT,
+                          "a server tag %d: expected 0 (PERMANENT_OFFLINE) or 1 "
+                          "(TEMPORARY_OFFLINE)",
+                          (int)tag);
+}
+
+static void tag_committed(fl_change *change)
+{
+    const fl_msg_add_server_tag_response response = {0}; /* that of removing is empty, too */
+    fl_request *req = change->context;
+    const int32_t *tag = req->state;
+    if (change->error.code != 0) {
+        fl_request_fail(req, &change->error);
         return;
     }
-    (void)fl_error(&err, FLUSS_E_CONFIG_EXCEPTION, FLUSS_KIND_SERVER,
-                   "The setting '%.*s' can't be changed while the server runs.",
-                   FL_SLICE_ARG(asked->alter_configs[0].config_key));
-    fl_request_fail(req, &err);
+    *fl_catalog_server_tag(change->catalog) = *tag;
+    fl_request_reply(req, &response);
+}
+
+static void commit_tag(fl_request *req, int32_t tag)
+{
+    fluss_error_t err;
+    int32_t *kept = fl_arena_alloc(&req->arena, sizeof(*kept));
+    fl_kv_write *write = fl_kv_write_new();
+    if (kept == NULL || write == NULL) {
+        fl_kv_write_free(write);
+        fl_request_fail_nomem(req);
+        return;
+    }
+    *kept = tag;
+    req->state = kept;
+    if (fl_catalog_put_server_tag(write, tag, &err) != 0) {
+        fl_kv_write_free(write);
+        fl_request_fail(req, &err);
+        return;
+    }
+    fl_change_commit(req->change, write, tag_committed);
+}
+
+static fluss_code_t plan_add_tag(const fl_msg_add_server_tag_request *asked, int32_t now,
+                                 fluss_error_t *err)
+{
+    FL_TRY(check_tag(asked->server_tag, err));
+    for (size_t i = 0; i < asked->server_ids_count; i++) {
+        if (asked->server_ids[i] != FL_SERVER_ID) {
+            return fl_error(err, FLUSS_E_SERVER_NOT_EXIST, FLUSS_KIND_SERVER,
+                            "There is no server %d; the only one is %d.", (int)asked->server_ids[i],
+                            (int)FL_SERVER_ID);
+        }
+        if (now >= 0 && now != asked->server_tag) {
+            return fl_error(err, FLUSS_E_SERVER_TAG_ALREADY_EXIST, FLUSS_KIND_SERVER,
+                            "The server %d has the tag %s already; remove it first.",
+                            (int)FL_SERVER_ID, tag_names[now]);
+        }
+    }
+    return 0;
+}
+
+void fl_handle_add_server_tag(fl_request *req)
+{
+    const fl_msg_add_server_tag_request *asked = req->message;
+    const int32_t now = *fl_catalog_server_tag(fl_request_server(req)->catalog);
+    fluss_error_t err;
+    if (plan_add_tag(asked, now, &err) != 0) {
+        fl_request_fail(req, &err);
+    } else {
+        commit_tag(req, asked->server_ids_count != 0 ? asked->server_tag : now);
+    }
+}
+
+/* A server that is not there, or has no tag, has none afterwards: that is no error. */
+void fl_handle_remove_server_tag(fl_request *req)
+{
+    const fl_msg_remove_server_tag_request *asked = req->message;
+    const int32_t now = *fl_catalog_server_tag(fl_request_server(req)->catalog);
+    fluss_error_t err;
+    bool is_ours = false;
+    for (size_t i = 0; i < asked->server_ids_count; i++) {
+        is_ours |= asked->server_ids[i] == FL_SERVER_ID;
+    }
+    if (check_tag(asked->server_tag, &err) != 0) {
+        fl_request_fail(req, &err);
+    } else if (is_ours && now >= 0 && now != asked->server_tag) {
+        (void)fl_error(&err, FLUSS_E_SERVER_TAG_NOT_EXIST, FLUSS_KIND_SERVER,
+                       "The server %d has not the tag %s, but %s.", (int)FL_SERVER_ID,
+                       tag_names[asked->server_tag], tag_names[now]);
+        fl_request_fail(req, &err);
+    } else {
+        commit_tag(req, is_ours ? -1 : now);
+    }
 }
 
 /* ---- rebalancing ---- */
@@ -90,76 +212,5 @@ void fl_handle_cancel_rebalance(fl_request *req)
     fluss_error_t err;
     (void)fl_error(&err, FLUSS_E_NO_REBALANCE_IN_PROGRESS, FLUSS_KIND_SERVER,
                    "No rebalance is in progress.");
-    fl_request_fail(req, &err);
-}
-
-/* ---- KV snapshots: none are taken, clients read the changelog, or scan the rows ---- */
-
-static fluss_code_t find_partition(const fl_msg_get_latest_kv_snapshots_request *asked,
-                                   fl_table *table, int64_t *partition_id, fluss_error_t *err)
-{
-    const fl_table_info *info = table->info;
-    if (!info->is_partitioned) {
-        return asked->has_partition_name
-                   ? fl_error(err, FLUSS_E_TABLE_NOT_PARTITIONED, FLUSS_KIND_SERVER,
-                              "Table '%s.%s' is not a partitioned table.", info->database,
-                              info->name)
-                   : 0;
-    }
-    const fl_partition *partition =
-        asked->has_partition_name ? fl_table_partition(table, asked->partition_name) : NULL;
-    if (partition == NULL) {
-        return fl_error(err, FLUSS_E_PARTITION_NOT_EXISTS, FLUSS_KIND_SERVER,
-                        "Table partition '%s.%s(p=%.*s)' does not exist.", info->database,
-                        info->name, FL_SLICE_ARG(asked->partition_name));
-    }
-    *partition_id = partition->id;
-    return 0;
-}
-
-static fluss_code_t list_snapshots(fl_request *req, fl_msg_get_latest_kv_snapshots_response *out,
-                                   fluss_error_t *err)
-{
-    const fl_msg_get_latest_kv_snapshots_request *asked = req->message;
-    fl_table *table = NULL;
-    FL_TRY(fl_find_table(req, &asked->table_path, &table, err));
-    if (!table->info->has_primary_key) {
-        return fl_error(err, FLUSS_E_NON_PRIMARY_KEY_TABLE, FLUSS_KIND_SERVER,
-                        "Table '%s.%s' has no primary key, so no KV snapshots.",
-                        table->info->database, table->info->name);
-    }
-    FL_TRY(find_partition(asked, table, &out->partition_id, err));
-    out->has_partition_id = table->info->is_partitioned;
-    out->table_id = table->id;
-    out->latest_snapshots_count = (size_t)table->info->bucket_count;
-    out->latest_snapshots =
-        fl_arena_array(&req->arena, out->latest_snapshots_count, sizeof(out->latest_snapshots[0]));
-    if (out->latest_snapshots == NULL) {
-        return fl_error_nomem(err);
-    }
-    for (int32_t i = 0; i < table->info->bucket_count; i++) {
-        out->latest_snapshots[i].bucket_id = i;
-    }
-    return 0;
-}
-
-void fl_handle_get_latest_kv_snapshots(fl_request *req)
-{
-    fl_msg_get_latest_kv_snapshots_response response = {0};
-    fluss_error_t err;
-    if (list_snapshots(req, &response, &err) != 0) {
-        fl_request_fail(req, &err);
-        return;
-    }
-    fl_request_reply(req, &response);
-}
-
-void fl_handle_get_kv_snapshot_metadata(fl_request *req)
-{
-    const fl_msg_get_kv_snapshot_metadata_request *asked = req->message;
-    fluss_error_t err;
-    (void)fl_error(&err, FLUSS_E_KV_SNAPSHOT_NOT_EXIST, FLUSS_KIND_SERVER,
-                   "Bucket %d of table id %lld has no KV snapshot %lld.", (int)asked->bucket_id,
-                   (long long)asked->table_id, (long long)asked->snapshot_id);
     fl_request_fail(req, &err);
 }

@@ -40,26 +40,52 @@ static fluss_code_t check_mechanism(const fl_session *session, fl_slice protocol
                     session->endpoint->name, wanted);
 }
 
+/* Thread: home. */
+static void finish_login(fl_request *req)
+{
+    fl_session *session = req->session;
+    const fl_slice *user = req->state;
+    const fl_msg_authenticate_response response = {.has_challenge = true};
+    memcpy(session->user, user->data, user->size);
+    session->user[user->size] = '\0';
+    session->is_authenticated = true;
+    fl_access_begin(session);
+    fl_request_reply(req, &response);
+}
+
+/* The users change at run time, and are those of shard 0. */
+static fluss_code_t check_password(fl_request *req, fluss_error_t *err)
+{
+    const fl_msg_authenticate_request *asked = req->message;
+    fl_slice name;
+    FL_TRY(fl_sasl_plain_check(&fl_request_server(req)->users, asked->token, &name, err));
+    fl_slice *user = fl_arena_alloc(&req->arena, sizeof(*user));
+    const char *copy = fl_arena_strndup(&req->arena, (const char *)name.data, name.size);
+    if (user == NULL || copy == NULL) {
+        return fl_error_nomem(err);
+    }
+    *user = fl_slice_of(copy, name.size);
+    req->state = user;
+    return 0;
+}
+
 /* The answer to the right password has an empty challenge, as the official server's. Rust clients
  * then ask a second time, without a token; that, and any further one, is answered without. */
 void fl_handle_authenticate(fl_request *req)
 {
     const fl_msg_authenticate_request *asked = req->message;
-    fl_session *session = req->session;
-    fl_msg_authenticate_response response = {0};
+    const fl_session *session = req->session;
+    const fl_msg_authenticate_response response = {0};
     fluss_error_t err;
     if (check_mechanism(session, asked->protocol, &err) != 0) {
         fl_request_fail(req, &err);
         return;
     }
-    if (!session->is_authenticated) {
-        if (fl_sasl_plain_check(&fl_request_server(req)->users, asked->token, &session->user,
-                                &err) != 0) {
-            fl_request_fail(req, &err);
-            return;
-        }
-        session->is_authenticated = true;
-        response.has_challenge = true;
+    if (session->is_authenticated) {
+        fl_request_reply(req, &response);
+    } else if (check_password(req, &err) != 0) {
+        fl_request_fail(req, &err);
+    } else {
+        fl_request_walk_home(req, finish_login);
     }
-    fl_request_reply(req, &response);
 }

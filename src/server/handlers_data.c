@@ -60,7 +60,7 @@ static void offsets_each(fl_request *req, size_t index, fl_tablet *tablet)
     fluss_error_t err;
     answer->bucket_id = state->visit.keys[index].bucket;
     const fluss_code_t rc = tablet == NULL
-                                ? fl_visit_unknown(&state->visit.keys[index], &err)
+                                ? fl_visit_unknown(req, &state->visit.keys[index], &err)
                                 : find_offset(tablet, req->message, &answer->offset, &err);
     answer->has_offset = rc == 0;
     FL_SET_BUCKET_ERROR(req, answer, rc, &err);
@@ -129,7 +129,7 @@ static void stats_each(fl_request *req, size_t index, fl_tablet *tablet)
     answer->partition_id = asked->buckets_req[index].partition_id;
     fluss_code_t rc = 0;
     if (tablet == NULL) {
-        rc = fl_visit_unknown(&state->visit.keys[index], &err);
+        rc = fl_visit_unknown(req, &state->visit.keys[index], &err);
     } else {
         rc = count_rows(tablet, &answer->row_count, &err);
     }

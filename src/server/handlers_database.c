@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "net/loop.h"
+#include "server/access.h"
 #include "server/handlers.h"
 #include "server/handlers_private.h"
 #include "server/server.h"
@@ -42,6 +43,8 @@ static fluss_code_t make_database(const fl_msg_create_database_request *asked,
     if (rc == 0) {
         *database = fl_database_new(asked->database_name, fl_buf_slice(&json), fl_wall_ms());
         rc = *database != NULL ? 0 : fl_error_nomem(err);
+    } else if (rc == FLUSS_E_INVALID_TABLE) {
+        err->code = rc = FLUSS_E_SERVER_UNKNOWN; /* the official code; the text says more */
     }
     fl_buf_deinit(&json);
     return rc;
@@ -71,17 +74,12 @@ void fl_handle_create_database(fl_request *req)
     fl_database *database = NULL;
     fl_kv_write *write = NULL;
     FL_TRY_OUT(fl_rules_check_database_name(asked->database_name, &err));
+    FL_TRY_OUT(make_database(asked, &database, &err));
     if (fl_catalog_database(catalog_of(req), asked->database_name) != NULL) {
-        if (asked->ignore_if_exists) {
-            const fl_msg_create_database_response response = {0};
-            fl_request_reply(req, &response);
-            return;
-        }
         rc = fl_error(&err, FLUSS_E_DATABASE_ALREADY_EXIST, FLUSS_KIND_SERVER,
                       "Database %.*s already exists.", FL_SLICE_ARG(asked->database_name));
         goto out;
     }
-    FL_TRY_OUT(make_database(asked, &database, &err));
     write = fl_kv_write_new();
     if (write == NULL) {
         rc = fl_error_nomem(&err);
@@ -94,8 +92,12 @@ void fl_handle_create_database(fl_request *req)
 out:
     fl_kv_write_free(write);
     fl_database_free(database);
-    (void)rc;
-    fl_request_fail(req, &err);
+    if (rc == FLUSS_E_DATABASE_ALREADY_EXIST && asked->ignore_if_exists) {
+        const fl_msg_create_database_response response = {0};
+        fl_request_reply(req, &response);
+    } else {
+        fl_request_fail(req, &err);
+    }
 }
 
 /* ---- DROP_DATABASE ---- */
@@ -193,11 +195,19 @@ void fl_handle_drop_database(fl_request *req)
 
 /* ---- reading ---- */
 
+/* Whether the database `fluss` exists may everyone know: clients ask when they start. */
+static bool may_know(const fl_request *req, fl_slice name)
+{
+    return fl_slice_equal_str(name, "fluss") ||
+           fl_access_allows_database(req, FL_OPERATION_DESCRIBE, name);
+}
+
 void fl_handle_database_exists(fl_request *req)
 {
     const fl_msg_database_exists_request *asked = req->message;
     const fl_msg_database_exists_response response = {
-        .exists = fl_catalog_database(catalog_of(req), asked->database_name) != NULL};
+        .exists = may_know(req, asked->database_name) &&
+                  fl_catalog_database(catalog_of(req), asked->database_name) != NULL};
     fl_request_reply(req, &response);
 }
 
@@ -233,17 +243,20 @@ void fl_handle_list_databases(fl_request *req)
 {
     const fl_msg_list_databases_request *asked = req->message;
     fl_database *first = fl_catalog_databases(catalog_of(req));
-    const size_t count = HASH_CNT(by_name, first);
-    fl_msg_pb_database_summary *all = fl_arena_array(&req->arena, count, sizeof(all[0]));
-    fl_slice *names = fl_arena_array(&req->arena, count, sizeof(names[0]));
+    const size_t count_max = HASH_CNT(by_name, first);
+    fl_msg_pb_database_summary *all = fl_arena_array(&req->arena, count_max, sizeof(all[0]));
+    fl_slice *names = fl_arena_array(&req->arena, count_max, sizeof(names[0]));
     fl_msg_list_databases_response response = {0};
-    size_t at = 0;
+    size_t count = 0;
     if (all == NULL || names == NULL) {
         fl_request_fail_nomem(req);
         return;
     }
     for (fl_database *each = first; each != NULL; each = each->by_name.next) {
-        all[at++] =
+        if (!fl_access_allows_database(req, FL_OPERATION_DESCRIBE, fl_slice_str(each->name))) {
+            continue;
+        }
+        all[count++] =
             (fl_msg_pb_database_summary){.database_name = fl_slice_str(each->name),
                                          .created_time = each->created_ms,
                                          .table_count = (int32_t)fl_database_table_count(each)};

@@ -35,7 +35,8 @@ typedef struct fetch_state {
     /* of the walk */
     size_t bytes, bytes_max;
     bool has_error, is_news;
-    size_t fired; /* waits whose tasks went home */
+    bool has_progress; /* batches were left out: the client need not look at them again */
+    size_t fired;      /* waits whose tasks went home */
     /* at home */
     size_t arrived;
     bool is_waiting, is_settling; /* settling: until all that fired has arrived */
@@ -62,11 +63,12 @@ static void read_bucket(fl_request *req, fetch_bucket *bucket, fl_tablet *tablet
                                 .bucket = bucket->asked,
                                 .size_max = left,
                                 .is_first = state->bytes == 0};
-    const fluss_code_t rc = tablet == NULL ? fl_visit_unknown(key, &err)
+    const fluss_code_t rc = tablet == NULL ? fl_visit_unknown(req, key, &err)
                                            : fl_fetch_read_bucket(req, tablet, &what, answer, &err);
     FL_SET_BUCKET_ERROR(req, answer, rc, &err);
     /* A bucket that is not here does not end the wait: it may be about to be made. */
     state->has_error |= rc != 0 && err.code != FLUSS_E_UNKNOWN_TABLE_OR_BUCKET;
+    state->has_progress |= answer->has_filtered_end_offset;
     state->bytes += answer->records.size;
     bucket->end_seen = rc == 0 ? answer->high_watermark : -1;
 }
@@ -161,8 +163,8 @@ static void read_done(fl_request *req)
         return;
     }
     const bool waits = state->bytes < state->min_bytes && !state->has_error &&
-                       state->visit.count != 0 && fl_clock_ms() < state->deadline_ms &&
-                       req->session->conn != NULL;
+                       !state->has_progress && state->visit.count != 0 &&
+                       fl_clock_ms() < state->deadline_ms && req->session->conn != NULL;
     if (waits && (state->timer != NULL || fl_timer_new(req->session->shard->loop, on_timer, req,
                                                        &state->timer, &err) == 0)) {
         state->is_news = false;
@@ -180,7 +182,7 @@ static void start_reading(fl_request *req, void (*each)(fl_request *, size_t, fl
     fetch_state *state = req->state;
     fl_gather_deinit(&req->out); /* frames of an earlier read */
     state->bytes = 0;
-    state->has_error = false;
+    state->has_error = state->has_progress = false;
     state->visit.each = each;
     state->visit.done = read_done;
     fl_visit_run(req);

@@ -50,7 +50,7 @@ static fluss_code_t put(fl_request *req, size_t index, fl_tablet *tablet, int64_
                             .now_ms = fl_wall_ms()};
     fl_log_appended appended;
     if (tablet == NULL) {
-        return fl_visit_unknown(&state->visit.keys[index], err);
+        return fl_visit_unknown(req, &state->visit.keys[index], err);
     }
     FL_TRY(fl_tablet_put(tablet, &what, &appended, err));
     *log_end_offset = appended.log_end_offset;

@@ -117,7 +117,7 @@ static void lookup_each(fl_request *req, size_t index, fl_tablet *tablet)
     if (answer->has_error_code) { /* its insert failed */
         return;
     }
-    fluss_code_t rc = tablet == NULL ? fl_visit_unknown(&state->visit.keys[index], &err)
+    fluss_code_t rc = tablet == NULL ? fl_visit_unknown(req, &state->visit.keys[index], &err)
                                      : fl_tablet_kv(tablet, &kv, &err);
     if (rc == 0) {
         rc = lookup_keys(req, &asked->buckets_req[index], kv, answer, &err);
@@ -158,7 +158,7 @@ static fluss_code_t insert(fl_request *req, size_t index, fl_tablet *tablet, flu
     const fl_msg_pb_lookup_req_for_bucket *bucket = &asked->buckets_req[index];
     fl_log_appended appended;
     if (tablet == NULL) {
-        return fl_visit_unknown(&state->visit.keys[index], err);
+        return fl_visit_unknown(req, &state->visit.keys[index], err);
     }
     FL_TRY(fl_tablet_insert_missing(tablet, bucket->keys, bucket->keys_count, &appended, err));
     if (fl_request_server(req)->syncs && appended.log_end_offset >= 0) {
@@ -306,7 +306,7 @@ static void prefix_each(fl_request *req, size_t index, fl_tablet *tablet)
     fl_msg_pb_prefix_lookup_resp_for_bucket *answer = &state->answers[index];
     fluss_error_t err;
     const fluss_code_t rc =
-        tablet == NULL ? fl_visit_unknown(&state->visit.keys[index], &err)
+        tablet == NULL ? fl_visit_unknown(req, &state->visit.keys[index], &err)
                        : list_prefixes(req, &asked->buckets_req[index], tablet, answer, &err);
     FL_SET_BUCKET_ERROR(req, answer, rc, &err);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET_METADATA: who serves what. Every bucket is led by this server; a client is told the address
  * that it came to. Unlike the official server, a table that does not exist is answered with its own
- * code (7) and name, not with -1. */
+ * code (7) and name, not with -1. Tables that the user may not describe are left out. */
+#include "server/access.h"
 #include "server/handlers.h"
 #include "server/handlers_private.h"
 #include "server/server.h"
@@ -88,6 +89,9 @@ static fluss_code_t fill_by_id(fl_request *req, int64_t partition_id,
     const fl_msg_metadata_request *asked = req->message;
     for (size_t i = 0; i < asked->table_path_count; i++) {
         fl_table *table = NULL;
+        if (!fl_access_allows_table(req, FL_OPERATION_DESCRIBE, &asked->table_path[i])) {
+            continue;
+        }
         FL_TRY(fl_find_table(req, &asked->table_path[i], &table, err));
         const fl_partition *partition = fl_table_partition_by_id(table, partition_id);
         if (partition != NULL) {
@@ -108,24 +112,31 @@ static fluss_code_t fill(fl_request *req, fl_msg_metadata_response *out, fluss_e
                         "metadata of %zu tables and partitions; at most %d are possible",
                         asked->table_path_count + partition_count, (int)ENTRIES_MAX);
     }
-    out->table_metadata_count = asked->table_path_count;
     out->table_metadata =
         fl_arena_array(&req->arena, asked->table_path_count, sizeof(out->table_metadata[0]));
-    out->partition_metadata_count = partition_count;
     out->partition_metadata =
         fl_arena_array(&req->arena, partition_count, sizeof(out->partition_metadata[0]));
     if (out->table_metadata == NULL || out->partition_metadata == NULL) {
         return fl_error_nomem(err);
     }
     for (size_t i = 0; i < asked->table_path_count; i++) {
-        FL_TRY(fill_table(req, &asked->table_path[i], &out->table_metadata[i], err));
+        if (fl_access_allows_table(req, FL_OPERATION_DESCRIBE, &asked->table_path[i])) {
+            FL_TRY(fill_table(req, &asked->table_path[i],
+                              &out->table_metadata[out->table_metadata_count++], err));
+        }
     }
     for (size_t i = 0; i < asked->partitions_path_count; i++) {
-        FL_TRY(fill_by_name(req, &asked->partitions_path[i], &out->partition_metadata[i], err));
+        const fl_msg_pb_physical_table_path *path = &asked->partitions_path[i];
+        const fl_msg_pb_table_path table = {.database_name = path->database_name,
+                                            .table_name = path->table_name};
+        if (fl_access_allows_table(req, FL_OPERATION_DESCRIBE, &table)) {
+            FL_TRY(fill_by_name(req, path,
+                                &out->partition_metadata[out->partition_metadata_count++], err));
+        }
     }
     for (size_t i = 0; i < asked->partitions_id_count; i++) {
         FL_TRY(fill_by_id(req, asked->partitions_id[i],
-                          &out->partition_metadata[asked->partitions_path_count + i], err));
+                          &out->partition_metadata[out->partition_metadata_count++], err));
     }
     return 0;
 }

@@ -41,7 +41,7 @@ static fluss_code_t append(fl_request *req, size_t index, fl_tablet *tablet, int
     produce_state *state = req->state;
     fl_log_appended appended;
     if (tablet == NULL) {
-        return fl_visit_unknown(&state->visit.keys[index], err);
+        return fl_visit_unknown(req, &state->visit.keys[index], err);
     }
     if (tablet->info->has_primary_key) {
         return fl_error(err, FLUSS_E_INVALID_TABLE, FLUSS_KIND_ARGUMENT,

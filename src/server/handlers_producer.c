@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "net/loop.h"
+#include "server/access.h"
 #include "server/handlers.h"
 #include "server/handlers_private.h"
 #include "server/server.h"
@@ -152,14 +153,13 @@ void fl_handle_register_producer_offsets(fl_request *req)
     }
 }
 
-static fluss_code_t read_offsets(fl_request *req, fl_msg_get_producer_offsets_response *out,
-                                 fluss_error_t *err)
+static fluss_code_t read_offsets(fl_request *req, fl_slice producer_id,
+                                 fl_msg_get_producer_offsets_response *out, fluss_error_t *err)
 {
-    const fl_msg_get_producer_offsets_request *asked = req->message;
     char room[KEY_SIZE_MAX];
     fl_slice key;
     record found;
-    FL_TRY(make_key(asked->producer_id, room, &key, err));
+    FL_TRY(make_key(producer_id, room, &key, err));
     FL_TRY(load(req, key, &found, err));
     if (found.data == NULL) {
         return 0;
@@ -175,14 +175,28 @@ static fluss_code_t read_offsets(fl_request *req, fl_msg_get_producer_offsets_re
                          &req->arena, out, err);
 }
 
+/* Leave out the tables that the user may not read. */
+static void filter_tables(fl_request *req, fl_msg_get_producer_offsets_response *out)
+{
+    const size_t count = out->table_offsets_count;
+    out->table_offsets_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (fl_access_allows_table_id(req, FL_OPERATION_READ, out->table_offsets[i].table_id)) {
+            out->table_offsets[out->table_offsets_count++] = out->table_offsets[i];
+        }
+    }
+}
+
 void fl_handle_get_producer_offsets(fl_request *req)
 {
     fl_msg_get_producer_offsets_response response = {0};
     fluss_error_t err;
-    if (read_offsets(req, &response, &err) != 0) {
+    const fl_msg_get_producer_offsets_request *asked = req->message;
+    if (read_offsets(req, asked->producer_id, &response, &err) != 0) {
         fl_request_fail(req, &err);
         return;
     }
+    filter_tables(req, &response);
     fl_request_reply(req, &response);
 }
 
@@ -196,6 +210,18 @@ static void deleted(fl_change *change)
     }
 }
 
+/* The user must be allowed to write all tables of the record. */
+static fluss_code_t check_delete(fl_request *req, fl_slice producer_id, fluss_error_t *err)
+{
+    fl_msg_get_producer_offsets_response found = {0};
+    FL_TRY(read_offsets(req, producer_id, &found, err));
+    for (size_t i = 0; i < found.table_offsets_count; i++) {
+        FL_TRY(fl_access_require_table_id(req, FL_OPERATION_WRITE, found.table_offsets[i].table_id,
+                                          err));
+    }
+    return 0;
+}
+
 void fl_handle_delete_producer_offsets(fl_request *req)
 {
     const fl_msg_delete_producer_offsets_request *asked = req->message;
@@ -207,7 +233,8 @@ void fl_handle_delete_producer_offsets(fl_request *req)
         fl_request_fail_nomem(req);
         return;
     }
-    if (make_key(asked->producer_id, room, &key, &err) != 0) {
+    if (check_delete(req, asked->producer_id, &err) != 0 ||
+        make_key(asked->producer_id, room, &key, &err) != 0) {
         fl_kv_write_free(write);
         fl_request_fail(req, &err);
         return;

@@ -68,7 +68,7 @@ static fluss_code_t scan(fl_request *req, fl_tablet *tablet, fluss_error_t *err)
     scan_state *state = req->state;
     const fl_msg_limit_scan_request *asked = req->message;
     if (tablet == NULL) {
-        return fl_visit_unknown(&state->visit.keys[0], err);
+        return fl_visit_unknown(req, &state->visit.keys[0], err);
     }
     if (asked->limit < 0) {
         return fl_error(err, FLUSS_E_SERVER_UNKNOWN, FLUSS_KIND_ARGUMENT,

@@ -94,7 +94,7 @@ static fluss_code_t open_scan(fl_request *req, fl_tablet *tablet, fluss_error_t 
     fl_kv_session *session;
     fl_kv_tablet *kv;
     if (tablet == NULL) {
-        return fl_visit_unknown(&state->visit.keys[0], err);
+        return fl_visit_unknown(req, &state->visit.keys[0], err);
     }
     if (limit < 0) {
         return fl_error(err, FLUSS_E_INVALID_SCAN_REQUEST, FLUSS_KIND_ARGUMENT,

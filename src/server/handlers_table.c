@@ -214,7 +214,8 @@ void fl_handle_table_exists(fl_request *req)
 {
     const fl_msg_table_exists_request *asked = req->message;
     const fl_msg_table_exists_response response = {
-        .exists = fl_catalog_table(fl_request_server(req)->catalog, asked->table_path.database_name,
+        .exists = fl_access_allows_table(req, FL_OPERATION_DESCRIBE, &asked->table_path) &&
+                  fl_catalog_table(fl_request_server(req)->catalog, asked->table_path.database_name,
                                    asked->table_path.table_name) != NULL};
     fl_request_reply(req, &response);
 }
@@ -277,7 +278,7 @@ void fl_handle_list_tables(fl_request *req)
 {
     const fl_msg_list_tables_request *asked = req->message;
     fluss_error_t err;
-    size_t at = 0;
+    size_t count = 0;
     fl_database *database =
         fl_catalog_database(fl_request_server(req)->catalog, asked->database_name);
     if (database == NULL) {
@@ -286,14 +287,18 @@ void fl_handle_list_tables(fl_request *req)
         fl_request_fail(req, &err);
         return;
     }
-    const size_t count = fl_database_table_count(database);
-    fl_slice *names = fl_arena_array(&req->arena, count, sizeof(names[0]));
+    fl_slice *names =
+        fl_arena_array(&req->arena, fl_database_table_count(database), sizeof(names[0]));
     if (names == NULL) {
         fl_request_fail_nomem(req);
         return;
     }
     for (fl_table *table = database->tables; table != NULL; table = table->by_name.next) {
-        names[at++] = fl_slice_str(table->info->name);
+        const fl_msg_pb_table_path path = {.database_name = asked->database_name,
+                                           .table_name = fl_slice_str(table->info->name)};
+        if (fl_access_allows_table(req, FL_OPERATION_DESCRIBE, &path)) {
+            names[count++] = path.table_name;
+        }
     }
     qsort(names, count, sizeof(names[0]), compare_names);
     const fl_msg_list_tables_response response = {.table_name = names, .table_name_count = count};

@@ -129,6 +129,22 @@ static fluss_code_t set_protocol(fl_server *server, char *item, fluss_error_t *e
     return 0;
 }
 
+static fluss_code_t set_internal(fl_server *server, const char *name, fluss_error_t *err)
+{
+    fl_endpoint *endpoint = find(server, name, strlen(name));
+    if (name[0] == '\0') {
+        return 0;
+    }
+    if (endpoint == NULL) {
+        return fl_error_argument(err,
+                                 "setting 'internal.listener.name': no listener '%.100s' in "
+                                 "'bind.listeners'",
+                                 name);
+    }
+    endpoint->is_internal = true;
+    return 0;
+}
+
 typedef fluss_code_t (*item_fn)(fl_server *server, char *item, fluss_error_t *err);
 
 static fluss_code_t each_item(fl_server *server, const char *list, item_fn use, fluss_error_t *err)
@@ -146,6 +162,7 @@ fluss_code_t fl_listeners_configure(fl_server *server, fluss_error_t *err)
     FL_TRY(each_item(server, settings->bind_listeners, add_endpoint, err));
     FL_TRY(each_item(server, settings->advertised_listeners, set_advertised, err));
     FL_TRY(each_item(server, settings->security_protocol_map, set_protocol, err));
+    FL_TRY(set_internal(server, settings->internal_listener, err));
     return server->endpoint_count != 0
                ? 0
                : fl_error_argument(err, "setting 'bind.listeners' is empty");

@@ -27,8 +27,9 @@ struct fl_request {
     fl_arena arena;
     fl_request_header header;
     const fl_api *api;
-    void *message; /* decoded; views the frame */
-    fl_gather out; /* the response */
+    void *message;                    /* decoded; views the frame */
+    const struct fl_denials *denials; /* tables that it may not touch (access.h); NULL: none */
+    fl_gather out;                    /* the response */
     bool is_answered;
     fl_request_step cancel;   /* home only: the connection is gone, end the wait; may be NULL */
     void *state;              /* of the handler, in the arena */

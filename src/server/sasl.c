@@ -37,6 +37,10 @@ static fluss_code_t read_user(fl_slice item, size_t index, fl_sasl_users *users,
     const fl_sasl_user user = {.name = fl_slice_sub(item, 0, name_size),
                                .password =
                                    fl_slice_sub(item, name_size + 1, item.size - name_size - 1)};
+    if (user.name.size > FL_USER_SIZE_MAX) {
+        return fl_error_argument(err, "user %zu: a name of %zu characters; at most %d are possible",
+                                 index + 1, user.name.size, (int)FL_USER_SIZE_MAX);
+    }
     if (!is_name(user.name)) {
         return fl_error_argument(err,
                                  "user %zu: the name '%.*s' must be letters, digits and '_' only",

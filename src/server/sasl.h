@@ -4,6 +4,8 @@
 #define FL_SASL_H
 #include "base/arena.h"
 
+enum { FL_USER_SIZE_MAX = 255 /* bytes of a name */ };
+
 typedef struct fl_sasl_user {
     fl_slice name, password;
 } fl_sasl_user;

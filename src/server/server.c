@@ -17,6 +17,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "server/access.h"
 #include "server/catalog.h"
 #include "server/housekeeping.h"
 #include "server/listeners.h"
@@ -153,6 +154,7 @@ static fluss_code_t open_storage(fl_server *server, fluss_error_t *err)
     (void)snprintf(kv_dir, sizeof(kv_dir), "%s/kv.rocksdb", server->data_dir);
     FL_TRY(fl_kv_store_open(kv_dir, &server->kv, err));
     FL_TRY(fl_catalog_open(server, &server->catalog, err));
+    fl_config_apply(server, fl_catalog_configs(server->catalog));
     FL_TRY(fl_tree_sweep(server->data_dir, is_known, server->catalog, err));
     FL_TRY(fl_kv_tablets_sweep(server->kv, is_known, server->catalog, err));
     server->id_blocks = fl_id_blocks_new(server->kv);
@@ -217,7 +219,10 @@ static fluss_code_t start(fl_server *server, const fluss_kv_t *settings, size_t 
                           fluss_error_t *err)
 {
     FL_TRY(fl_settings_read(settings, count, &server->settings, err));
-    FL_TRY(fl_sasl_users_parse(server->settings.sasl_credentials, &server->settings.arena,
+    server->initial = server->settings;
+    fl_arena_init(&server->initial.arena);
+    FL_TRY(fl_access_check_settings(&server->settings, err));
+    FL_TRY(fl_sasl_users_parse(server->settings.sasl_credentials, &server->users_arena,
                                &server->users, err));
     FL_TRY(fl_listeners_configure(server, err));
     FL_TRY(open_storage(server, err));
@@ -308,6 +313,7 @@ static void free_server(fl_server *server)
 {
     fl_free(server->shards);
     fl_free(server->data_dir);
+    fl_arena_deinit(&server->users_arena);
     fl_settings_deinit(&server->settings);
     (void)pthread_cond_destroy(&server->changed);
     (void)pthread_mutex_destroy(&server->lock);
@@ -332,6 +338,7 @@ fluss_code_t fluss_server_start(const fluss_kv_t *settings, size_t count, fluss_
     }
     fl_server *server = &handle->server;
     pthread_condattr_t attributes;
+    fl_arena_init(&server->users_arena);
     (void)pthread_condattr_init(&attributes);
     (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     (void)pthread_mutex_init(&server->lock, NULL);

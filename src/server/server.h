@@ -25,6 +25,7 @@ struct fl_endpoint {
     const char *name;                 /* "FLUSS" */
     const char *address, *advertised; /* as configured; advertised may be NULL */
     bool needs_sasl;
+    bool is_internal; /* its requests are not checked (access.h) */
     fl_listener *listener;
     char bound[300]; /* with the real port */
 };
@@ -42,6 +43,8 @@ struct fl_shard {
 
 struct fl_server {
     fl_settings settings;
+    fl_settings
+        initial; /* as at the start; the texts are those of `settings`, the arena is empty */
     char *data_dir;
     bool is_temporary; /* data_dir is removed at the end */
     struct fl_data_dir *dir;
@@ -49,7 +52,8 @@ struct fl_server {
     fl_id_blocks *id_blocks;
     fl_kv_cache kv_cache;
     fl_catalog *catalog; /* thread: shard 0 */
-    fl_sasl_users users;
+    fl_sasl_users users; /* thread: shard 0 */
+    fl_arena users_arena;
     fl_log_store_opts log_opts;
     bool syncs; /* log.flush = ack */
     fl_shard *shards;

@@ -174,6 +174,36 @@ static fluss_code_t check_body(int16_t api_key, fl_slice body, fluss_error_t *er
                                             (int)FL_VISIT_MAX);
 }
 
+/* To where the handler runs. */
+static void place(fl_request *request)
+{
+    const fl_handler *handler = fl_handler_find(request->header.api_key);
+    fl_shard *catalog_shard = &fl_request_server(request)->shards[0];
+    switch (handler->place) {
+    case FL_AT_HOME:
+        fl_request_walk_home(request, handler->run);
+        break;
+    case FL_AT_CATALOG:
+        fl_request_walk(request, catalog_shard, handler->run);
+        break;
+    case FL_CHANGES_CATALOG:
+        fl_request_walk(request, catalog_shard, queue_change);
+        break;
+    }
+}
+
+/* Thread: shard 0. */
+static void check_access(fl_request *request)
+{
+    fluss_error_t err;
+    const fl_handler *handler = fl_handler_find(request->header.api_key);
+    if (fl_access_check(request, &handler->access, &err) != 0) {
+        fl_request_fail(request, &err);
+    } else {
+        place(request);
+    }
+}
+
 static bool is_open_to_all(int16_t api_key)
 {
     return api_key == FL_API_API_VERSIONS || api_key == FL_API_AUTHENTICATE;
@@ -217,16 +247,10 @@ static void dispatch(fl_request *request, fl_slice body)
         fl_request_fail(request, &err);
         return;
     }
-    switch (handler->place) {
-    case FL_AT_HOME:
-        handler->run(request);
-        break;
-    case FL_AT_CATALOG:
-        fl_request_walk(request, &session->shard->server->shards[0], handler->run);
-        break;
-    case FL_CHANGES_CATALOG:
-        fl_request_walk(request, &session->shard->server->shards[0], queue_change);
-        break;
+    if (session->is_checked && !is_open_to_all(handler->key)) {
+        fl_request_walk(request, &session->shard->server->shards[0], check_access);
+    } else {
+        place(request);
     }
 }
 
@@ -322,6 +346,32 @@ static void set_address(fl_session *session, const char *address)
     session->port = port;
 }
 
+static bool print_address(const struct sockaddr_storage *address, char *out, size_t size)
+{
+    if (address->ss_family == AF_INET) {
+        const struct sockaddr_in *v4 = (const struct sockaddr_in *)(const void *)address;
+        return inet_ntop(AF_INET, &v4->sin_addr, out, (socklen_t)size) != NULL;
+    }
+    if (address->ss_family != AF_INET6) {
+        return false;
+    }
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)(const void *)address;
+    return IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)
+               ? inet_ntop(AF_INET, &v6->sin6_addr.s6_addr[12], out, (socklen_t)size) != NULL
+               : inet_ntop(AF_INET6, &v6->sin6_addr, out, (socklen_t)size) != NULL;
+}
+
+/* Who comes by a Unix socket is on this machine. */
+static void find_peer(fl_session *session, int fd)
+{
+    struct sockaddr_storage peer = {0};
+    socklen_t size = sizeof(peer);
+    if (getpeername(fd, (struct sockaddr *)&peer, &size) != 0 ||
+        !print_address(&peer, session->peer, sizeof(session->peer))) {
+        (void)snprintf(session->peer, sizeof(session->peer), "127.0.0.1");
+    }
+}
+
 /* The address the client came to is the one it can reach, also when the listener is bound to all
  * addresses; only what is configured as advertised beats it. */
 static void find_address(fl_session *session, int fd)
@@ -337,18 +387,7 @@ static void find_address(fl_session *session, int fd)
     if (getsockname(fd, (struct sockaddr *)&local, &size) != 0) {
         return;
     }
-    if (local.ss_family == AF_INET) {
-        const struct sockaddr_in *v4 = (const struct sockaddr_in *)(const void *)&local;
-        (void)inet_ntop(AF_INET, &v4->sin_addr, session->host, sizeof(session->host));
-    } else if (local.ss_family == AF_INET6) {
-        const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)(const void *)&local;
-        if (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) {
-            (void)inet_ntop(AF_INET, &v6->sin6_addr.s6_addr[12], session->host,
-                            sizeof(session->host));
-        } else {
-            (void)inet_ntop(AF_INET6, &v6->sin6_addr, session->host, sizeof(session->host));
-        }
-    }
+    (void)print_address(&local, session->host, sizeof(session->host));
 }
 
 void fl_session_open(fl_shard *shard, const fl_endpoint *endpoint, int fd)
@@ -367,6 +406,9 @@ void fl_session_open(fl_shard *shard, const fl_endpoint *endpoint, int fd)
     session->endpoint = endpoint;
     session->is_authenticated = !endpoint->needs_sasl;
     find_address(session, fd);
+    find_peer(session, fd);
+    (void)snprintf(session->user, sizeof(session->user), "ANONYMOUS");
+    fl_access_begin(session);
     session->next = shard->sessions;
     if (session->next != NULL) {
         session->next->previous = session;

@@ -4,6 +4,7 @@
 #define FL_SESSION_H
 #include "net/conn.h"
 #include "server/request.h"
+#include "server/sasl.h"
 
 typedef struct fl_endpoint fl_endpoint;
 
@@ -14,8 +15,10 @@ struct fl_session {
     const fl_endpoint *endpoint; /* the listener it came by */
     char host[272];              /* the address that metadata names to this client */
     int32_t port;
+    char peer[46]; /* the client's address, without port */
     bool is_authenticated;
-    fl_slice user; /* views the server's users */
+    bool is_checked; /* requests need ACLs (access.h) */
+    char user[FL_USER_SIZE_MAX + 1];
     fl_request *requests;
     fl_request *last_write; /* the last of the writes whose walk is not over */
     size_t request_count, request_bytes;

@@ -197,8 +197,28 @@ static const setting *find(const char *key)
     return NULL;
 }
 
-static fluss_code_t check_ranges(const fl_settings *settings, fluss_error_t *err)
+fluss_code_t fl_settings_set(fl_settings *settings, const char *key, const char *value,
+                             fluss_error_t *err)
 {
+    const setting *which = find(key);
+    return which != NULL ? store(which, value, settings, err) : refuse_unknown(key, err);
+}
+
+fluss_code_t fl_settings_check(const fl_settings *settings, fluss_error_t *err)
+{
+    if (settings->disk_recover > settings->disk_limit) {
+        return fl_error_argument(err,
+                                 "setting 'server.data-disk.write-recover-ratio' = %g is above "
+                                 "'server.data-disk.write-limit-ratio' = %g",
+                                 settings->disk_recover, settings->disk_limit);
+    }
+    if (settings->min_in_sync_replicas != 1) {
+        return fl_error_argument(err,
+                                 "setting 'log.replica.min-in-sync-replicas-number' = %d: this "
+                                 "server is one node, so every log has 1 replica",
+                                 (int)settings->min_in_sync_replicas);
+    }
+
     if (strcmp(settings->log_flush, "ack") != 0 && strcmp(settings->log_flush, "os") != 0) {
         return refuse(find("log.flush"), settings->log_flush, "ack or os", err);
     }
@@ -225,18 +245,16 @@ static fluss_code_t check_ranges(const fl_settings *settings, fluss_error_t *err
     return 0;
 }
 
-/* Remember what was set, for those who ask the server; the last value of a key. */
+/* Remember what was set, for those who ask the server: the last value of a key. */
 static fluss_code_t note_given(fl_settings *settings, const setting *which, const char *value,
                                fluss_error_t *err)
 {
     size_t at = 0;
-    const bool is_secret = which->position == offsetof(fl_settings, sasl_credentials);
     while (at < settings->given_count && settings->given[at].key != which->key) {
         at++;
     }
     settings->given[at].key = which->key;
-    FL_TRY(store_text(is_secret ? "(hidden)" : value, &settings->arena, &settings->given[at].value,
-                      err));
+    FL_TRY(store_text(value, &settings->arena, &settings->given[at].value, err));
     settings->given_count += at == settings->given_count ? 1 : 0;
     return 0;
 }
@@ -265,7 +283,7 @@ fluss_code_t fl_settings_read(const fluss_kv_t *pairs, size_t count, fl_settings
         FL_TRY(store(which, pairs[i].value, settings, err));
         FL_TRY(note_given(settings, which, pairs[i].value, err));
     }
-    return check_ranges(settings, err);
+    return fl_settings_check(settings, err);
 }
 
 void fl_settings_deinit(fl_settings *settings)

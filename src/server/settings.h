@@ -13,7 +13,7 @@ typedef double fl_setting_RATIO;
 
 typedef struct fl_settings {
     fl_arena arena;    /* texts */
-    fluss_kv_t *given; /* the pairs that were set, without passwords */
+    fluss_kv_t *given; /* the pairs that were set, passwords too */
     size_t given_count;
 #define FL_SETTING(field, key, kind, fallback, meaning) fl_setting_##kind field;
 #include "server/settings.def"
@@ -29,6 +29,11 @@ typedef struct fl_settings {
  */
 FLUSS_CHECKED fluss_code_t fl_settings_read(const fluss_kv_t *pairs, size_t count,
                                             fl_settings *settings, fluss_error_t *err);
+/** Set one more. @return as fl_settings_read; the settings are as before. Thread: owner. */
+FLUSS_CHECKED fluss_code_t fl_settings_set(fl_settings *settings, const char *key,
+                                           const char *value, fluss_error_t *err);
+/** Whether the values fit together; fl_settings_read has checked it. */
+FLUSS_CHECKED fluss_code_t fl_settings_check(const fl_settings *settings, fluss_error_t *err);
 void fl_settings_deinit(fl_settings *settings);
 /** A Markdown row for each setting. */
 void fl_settings_describe(void (*line)(const char *row, void *user), void *user);

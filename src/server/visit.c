@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "server/access.h"
 #include "server/server.h"
 #include "server/session.h"
 
@@ -39,12 +40,21 @@ static void go_on(fl_request *request)
     fl_request_walk(request, &server->shards[visit->shards[visit->shard_at]], visit_shard);
 }
 
+/* Denied buckets look like those that are not here. */
+static fl_tablet *find(fl_request *request, const fl_tablet_key *key)
+{
+    fluss_error_t why;
+    return request->denials == NULL || fl_access_denied(request, key->table_id, &why) == 0
+               ? fl_tablets_find(request->at, key)
+               : NULL;
+}
+
 static void visit_shard(fl_request *request)
 {
     fl_visit *visit = request->state;
     for (size_t i = 0; i < visit->count; i++) {
         if (shard_of(request, &visit->keys[i]) == request->at) {
-            visit->each(request, i, fl_tablets_find(request->at, &visit->keys[i]));
+            visit->each(request, i, find(request, &visit->keys[i]));
         }
     }
     visit->shard_at++;
@@ -97,8 +107,10 @@ void fl_visit_run_write(fl_request *request)
     fl_visit_run(request);
 }
 
-fluss_code_t fl_visit_unknown(const fl_tablet_key *key, fluss_error_t *err)
+fluss_code_t fl_visit_unknown(const fl_request *request, const fl_tablet_key *key,
+                              fluss_error_t *err)
 {
+    FL_TRY(fl_access_denied(request, key->table_id, err));
     char partition[40] = "";
     if (key->partition_id >= 0) {
         (void)snprintf(partition, sizeof(partition), ", partition id %lld",

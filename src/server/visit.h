@@ -27,8 +27,9 @@ FLUSS_CHECKED fluss_code_t fl_visit_init(fl_visit *visit, fl_request *request, s
 void fl_visit_run_write(fl_request *request);
 /** Walk. request->state must point to a struct that begins with the visit. Can be run again. */
 void fl_visit_run(fl_request *request);
-/** The error for a bucket that is not here. */
-fluss_code_t fl_visit_unknown(const fl_tablet_key *key, fluss_error_t *err);
+/** The error for a bucket that is not here, or that is denied to the request. */
+fluss_code_t fl_visit_unknown(const fl_request *request, const fl_tablet_key *key,
+                              fluss_error_t *err);
 static inline int64_t fl_optional_id(bool has, int64_t id)
 {
     return has ? id : -1;
