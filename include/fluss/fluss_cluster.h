@@ -164,9 +164,9 @@ FLUSS_API fluss_future_t *fluss_set_producer_offsets(fluss_conn_t *conn, const c
  * Read the offsets that are kept under a name.
  *
  * @param producer_id  the name
- * @return -> result (table_id, partition_id, bucket, offset, expires_ms), a row a bucket;
- * expires_ms in ms since 1970. FLUSS_E_INVALID_PRODUCER_ID Thread: any. Source:
- * Admin.getProducerOffsets.
+ * @return -> result (table_id, partition_id, bucket, offset, expires_ms), a row a bucket; the last
+ *         in ms since 1970. FLUSS_E_INVALID_PRODUCER_ID
+ * Thread: any. Source: Admin.getProducerOffsets.
  */
 FLUSS_API fluss_future_t *fluss_get_producer_offsets(fluss_conn_t *conn, const char *producer_id);
 

@@ -25,9 +25,9 @@ FLUSS_API fluss_schema_t *fluss_schema_new(void);
  * @param type     "INT", "STRING NOT NULL", "ARRAY<DECIMAL(10,2)>", "ROW<a INT, b STRING>"; any
  *                 case; copied
  * @param comment  copied; may be NULL
- * @return 0; FLUSS_KIND_ARGUMENT: empty or repeated name, unreadable type (the message shows
- * where); the schema is unchanged then Thread: one while it is built. Source:
- * Schema.Builder.column.
+ * @return 0; FLUSS_KIND_ARGUMENT: empty or repeated name, unreadable type (the message shows the
+ *         place); the schema is unchanged then
+ * Thread: one while it is built. Source: Schema.Builder.column.
  */
 FLUSS_API fluss_code_t fluss_schema_add(fluss_schema_t *schema, const char *name, const char *type,
                                         const char *comment, fluss_error_t *err);
@@ -46,8 +46,8 @@ FLUSS_API fluss_code_t fluss_schema_primary_key(fluss_schema_t *schema, const ch
  * Let the server number a column.
  *
  * @param name  of the column
- * @return 0; FLUSS_KIND_ARGUMENT: unknown, part of the key, not INT or BIGINT, or no primary key
- * yet Thread: one while it is built. Source: Schema.Builder.enableAutoIncrement.
+ * @return 0; FLUSS_KIND_ARGUMENT: unknown, part of the key, not INT or BIGINT, no primary key yet
+ * Thread: one while it is built. Source: Schema.Builder.enableAutoIncrement.
  */
 FLUSS_API fluss_code_t fluss_schema_auto_increment(fluss_schema_t *schema, const char *name,
                                                    fluss_error_t *err);

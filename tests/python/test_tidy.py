@@ -76,6 +76,7 @@ BAD = [
     ("guards", "src/net/open.h", SPDX + "int fl_x(void);\n"),
     ("guards", "src/net/odd.h", SPDX + "#ifndef FL_EVEN_H\n#define FL_EVEN_H\n#endif\n"),
     ("dead", "src/base/lonely.c", source("int fl_x(void);")),
+    ("citations", "src/net/cited.c", source("/* spe" + "c/protocol.md 7.1 */")),
     ("unfinished", "src/net/later.c", source("/* TO" + "DO: more */")),
     ("places", "docs/notes.md", "see /wor" + "k/main\n"),
     ("places", "docs/hosts.md", "from pypi." + "org\n"),
