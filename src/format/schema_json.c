@@ -10,36 +10,17 @@
  * fields are numbered behind. Source: SchemaJsonSerde and ColumnJsonSerde, Fluss 1.0. */
 #include <ctype.h>
 
+#include "format/agg_function.h"
 #include "format/json_read.h"
 #include "format/json_text.h"
 
 enum { VERSION = 1 };
 
-static const char *const agg_functions[] = {
-    "SUM",         "PRODUCT",
-    "MAX",         "MIN",
-    "LISTAGG",     "STRING_AGG",
-    "BOOL_AND",    "BOOL_OR",
-    "RBM32",       "RBM64",
-    "LAST_VALUE",  "LAST_VALUE_IGNORE_NULLS",
-    "FIRST_VALUE", "FIRST_VALUE_IGNORE_NULLS",
-};
-
-/* The canonical name of a function, any case and '-' for '_' allowed; NULL: unknown. */
-static const char *agg_function_of(const char *name)
+/* The canonical name of a function; NULL: unknown, which is as none. */
+static const char *canonical_function(const char *name)
 {
-    for (size_t i = 0; i < FL_COUNT_OF(agg_functions); i++) {
-        const char *known = agg_functions[i];
-        size_t at = 0;
-        while (name[at] != '\0' &&
-               (name[at] == '-' ? '_' : toupper((unsigned char)name[at])) == known[at]) {
-            at++;
-        }
-        if (name[at] == '\0' && known[at] == '\0') {
-            return known;
-        }
-    }
-    return NULL;
+    fl_agg_function function;
+    return fl_agg_function_find(name, &function) ? fl_agg_function_name(function) : NULL;
 }
 
 static fluss_code_t read_agg_function(const json_t *json, fl_arena *arena, fl_column *column,
@@ -53,7 +34,7 @@ static fluss_code_t read_agg_function(const json_t *json, fl_arena *arena, fl_co
         return 0;
     }
     FL_TRY(fl_json_get_str(function, "type", &name, err));
-    column->agg_function = name == NULL ? NULL : agg_function_of(name);
+    column->agg_function = name == NULL ? NULL : canonical_function(name);
     FL_TRY(fl_json_get_object(function, "parameters", &parameters, err));
     if (column->agg_function == NULL || parameters == NULL) {
         return 0;
@@ -161,7 +142,7 @@ static fluss_code_t read_keys(const json_t *json, fl_schema *schema, fl_arena *s
     const char **names;
     size_t count;
     FL_TRY(fl_json_get_array(json, "primary_key", &array, err));
-    if (array != NULL && json_array_size(array) != 0) {
+    if (array != NULL) {
         FL_TRY(fl_json_str_list(array, "primary_key", scratch, &names, &count, err));
         FL_TRY(fl_schema_set_primary_key(schema, names, count, err));
     }

@@ -3,18 +3,27 @@
  * that comes. Pure functions. */
 #ifndef FL_AGGREGATE_H
 #define FL_AGGREGATE_H
-#include "format/schema.h"
+#include "base/arena.h"
+#include "format/agg_function.h"
 
-/** Whether a column's function exists and takes its type and parameters; no function: always.
- * @return FLUSS_E_INVALID_CONFIG names the column, the function and the types it takes */
-FLUSS_CHECKED fluss_code_t fl_aggregate_check(const fl_column *column, fluss_error_t *err);
+/** How a column aggregates. */
+typedef struct fl_aggregator {
+    const fl_column *column; /* outlives it */
+    fl_agg_function function;
+    fl_slice delimiter; /* LISTAGG, STRING_AGG */
+} fl_aggregator;
+
+/** @param column checked by fl_agg_function_check */
+fl_aggregator fl_aggregator_of(const fl_column *column);
 /**
- * Aggregate. A null on one side gives the other side, where the function does not say otherwise.
+ * Aggregate. A null on one side gives the other side, but for LAST_VALUE.
  *
- * @param column checked by fl_aggregate_check; no function: the last value that is not null
- * @param out    views `old` or `new`, or comes from the arena
+ * @param old   what is there
+ * @param value what comes
+ * @param out   views `old` or `value`, or comes from the arena
+ * @return FLUSS_E_SERVER_UNKNOWN: the value of an RBM32 or RBM64 column is not such a bitmap
  */
-FLUSS_CHECKED fluss_code_t fl_aggregate(const fl_column *column, const fluss_datum_t *old,
-                                        const fluss_datum_t *new_value, fl_arena *arena,
+FLUSS_CHECKED fluss_code_t fl_aggregate(const fl_aggregator *aggregator, const fluss_datum_t *old,
+                                        const fluss_datum_t *value, fl_arena *arena,
                                         fluss_datum_t *out, fluss_error_t *err);
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums and products of DECIMAL columns. Values are unscaled 128-bit integers of one scale; a
  * product is taken in 256 bits, then rounded half up to the scale. What exceeds the precision
- * becomes null, as in Fluss. */
+ * becomes null, as in Fluss; but Fluss does not look at a sum of at most 18 digits, whose changelog
+ * then fails: that is refused. */
 #include "server/aggregate_private.h"
 
 typedef unsigned __int128 wide;
@@ -39,20 +40,21 @@ static wide magnitude_of(__int128 value)
     return value < 0 ? -(wide)value : (wide)value;
 }
 
-fluss_datum_t fl_aggregate_decimal_sum(const fl_type *type, const fluss_datum_t *a,
-                                       const fluss_datum_t *b)
+fluss_code_t fl_aggregate_decimal_sum(const fl_column *column, const fluss_datum_t *a,
+                                      const fluss_datum_t *b, fluss_datum_t *out,
+                                      fluss_error_t *err)
 {
-    if (type->precision <=
-        COMPACT_PRECISION_MAX) { /* a plain 64-bit sum in Fluss, without a check */
-        const uint64_t sum = a->v.dec.lo + b->v.dec.lo;
-        return decimal_of((int64_t)sum, type);
-    }
+    const fl_type *type = &column->type;
     __int128 sum;
     const bool overflows = __builtin_add_overflow(value_of(a), value_of(b), &sum);
-    if (overflows || !fits(magnitude_of(sum), type)) {
-        return (fluss_datum_t){.type = FLUSS_NULL};
+    const bool is_whole = !overflows && fits(magnitude_of(sum), type);
+    if (!is_whole && type->precision <= COMPACT_PRECISION_MAX) {
+        return fl_error(err, FLUSS_E_SERVER_UNKNOWN, FLUSS_KIND_ARGUMENT,
+                        "column '%s': a sum has more digits than DECIMAL(%d,%d)", column->name,
+                        (int)type->precision, (int)type->scale);
     }
-    return decimal_of(sum, type);
+    *out = is_whole ? decimal_of(sum, type) : (fluss_datum_t){.type = FLUSS_NULL};
+    return 0;
 }
 
 static void multiply(wide a, wide b, uint64_t limbs[LIMB_COUNT])

@@ -3,8 +3,7 @@
  * changed; properties and columns are changed by different requests. Columns can only be added, at
  * the end, and nullable: each schema gets the next id, the older ones stay. Tablets get the new
  * info before the answer goes out. Source: CoordinatorService.alterTable, Fluss 1.0. */
-#include <ctype.h>
-
+#include "format/agg_function.h"
 #include "net/loop.h"
 #include "server/handlers.h"
 #include "server/handlers_private.h"
@@ -38,34 +37,50 @@ static fluss_code_t read_change(fl_request *req, const fl_msg_pb_alter_config *c
     return 0;
 }
 
-static fluss_code_t change_property(fl_request *req, fl_table_desc *desc,
-                                    const fl_msg_pb_alter_config *change, fluss_error_t *err)
+/* A change that was read. */
+typedef struct property_change {
+    const char *key, *value; /* value NULL: reset */
+} property_change;
+
+static fluss_code_t read_changes(fl_request *req, const fl_msg_alter_table_request *asked,
+                                 property_change **changes, fluss_error_t *err)
 {
-    const char *key, *value;
-    FL_TRY(read_change(req, change, &key, &value, err));
-    if (strncmp(key, "table.", 6) != 0) {
-        return fl_table_desc_set_custom(desc, key, value, err);
+    *changes = fl_arena_array(&req->arena, asked->config_changes_count, sizeof(**changes));
+    if (*changes == NULL) {
+        return fl_error_nomem(err);
     }
-    FL_TRY(fl_table_rules_check_alter_property(desc, key, value, err));
-    return fl_table_desc_set_property(desc, key, value, err);
+    for (size_t i = 0; i < asked->config_changes_count; i++) {
+        FL_TRY(read_change(req, &asked->config_changes[i], &(*changes)[i].key, &(*changes)[i].value,
+                           err));
+    }
+    return 0;
+}
+
+static fluss_code_t change_property(fl_table_desc *desc, const property_change *change,
+                                    fluss_error_t *err)
+{
+    if (strncmp(change->key, "table.", 6) != 0) {
+        return fl_table_desc_set_custom(desc, change->key, change->value, err);
+    }
+    FL_TRY(fl_table_rules_check_alter_property(desc, change->key, change->value, err));
+    return fl_table_desc_set_property(desc, change->key, change->value, err);
 }
 
 /* All changes are tried, so that the error names every wrong one. */
-static fluss_code_t change_properties(fl_request *req, fl_table_desc *desc,
-                                      const fl_msg_alter_table_request *asked, fluss_error_t *err)
+static fluss_code_t change_properties(fl_table_desc *desc, const property_change *changes,
+                                      size_t count, fluss_error_t *err)
 {
     fluss_code_t rc = 0;
-    for (size_t i = 0; i < asked->config_changes_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         fluss_error_t next;
-        const fl_msg_pb_alter_config *change = &asked->config_changes[i];
-        if (change_property(req, desc, change, &next) == 0) {
+        if (change_property(desc, &changes[i], &next) == 0) {
             continue;
         }
         if (rc == 0) {
             *err = next;
             rc = next.code;
         } else {
-            fl_error_prefix(err, "'%.*s' is wrong too", FL_SLICE_ARG(change->config_key));
+            fl_error_prefix(err, "'%s' is wrong too; ", changes[i].key);
         }
     }
     return rc;
@@ -85,13 +100,14 @@ static fluss_code_t set_aggregation(fl_schema *schema, const fl_msg_pb_add_colum
     fl_column *column = &schema->columns[schema->column_count - 1];
     const size_t count = added->agg_function_params_count;
     fluss_kv_t *parameters = fl_arena_array(&schema->arena, count, sizeof(*parameters));
-    char *name = fl_arena_strndup(&schema->arena, added->agg_function_type.data,
-                                  added->agg_function_type.size);
+    const char *name = fl_arena_strndup(&schema->arena, added->agg_function_type.data,
+                                        added->agg_function_type.size);
+    fl_agg_function function;
     if (parameters == NULL || name == NULL) {
         return fl_error_nomem(err);
     }
-    for (char *at = name; *at != '\0'; at++) {
-        *at = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
+    if (!fl_agg_function_find(name, &function)) {
+        return refuse(err, added, "there is no such aggregation function");
     }
     for (size_t i = 0; i < count; i++) {
         const fl_msg_pb_key_value *from = &added->agg_function_params[i];
@@ -101,34 +117,55 @@ static fluss_code_t set_aggregation(fl_schema *schema, const fl_msg_pb_add_colum
             return fl_error_nomem(err);
         }
     }
-    column->agg_function = name;
+    column->agg_function = fl_agg_function_name(function);
     column->agg_parameters = parameters;
     column->agg_parameter_count = count;
     return 0;
 }
 
-static fluss_code_t add_column(fl_request *req, fl_schema *schema,
-                               const fl_msg_pb_add_column *added, fluss_error_t *err)
+/* The types of the added columns. What can't be read, or stands anywhere but at the end, is wrong
+ * for every table. */
+static fluss_code_t read_columns(fl_request *req, const fl_msg_alter_table_request *asked,
+                                 fl_type **types, fluss_error_t *err)
 {
-    fl_type type;
+    *types = fl_arena_array(&req->arena, asked->add_columns_count, sizeof(**types));
+    if (*types == NULL) {
+        return fl_error_nomem(err);
+    }
+    for (size_t i = 0; i < asked->add_columns_count; i++) {
+        const fl_msg_pb_add_column *added = &asked->add_columns[i];
+        const fluss_code_t rc =
+            fl_type_from_json(added->data_type_json, &req->arena, &(*types)[i], err);
+        if (rc != 0) {
+            fl_error_prefix(err, "column '%.*s': ", FL_SLICE_ARG(added->column_name));
+            err->code = rc == FLUSS_E_INVALID_TABLE ? FLUSS_E_SERVER_UNKNOWN : rc;
+            return err->code;
+        }
+        if (added->column_position_type != POSITION_LAST) {
+            return refuse(err, added, "only at the end (position 0)");
+        }
+    }
+    return 0;
+}
+
+static fluss_code_t add_column(fl_request *req, fl_schema *schema,
+                               const fl_msg_pb_add_column *added, const fl_type *type,
+                               fluss_error_t *err)
+{
     const char *name =
         fl_arena_strndup(&req->arena, added->column_name.data, added->column_name.size);
     const char *comment = fl_arena_strndup(&req->arena, added->comment.data, added->comment.size);
     if (name == NULL || comment == NULL) {
         return fl_error_nomem(err);
     }
-    FL_TRY(fl_type_from_json(added->data_type_json, &req->arena, &type, err));
-    if (added->column_position_type != POSITION_LAST) {
-        return refuse(err, added, "only at the end (position 0)");
-    }
-    if (!type.nullable) {
+    if (!type->nullable) {
         return refuse(err, added, "it must be nullable, for the rows that are there");
     }
     if (fl_schema_find(schema, name, strlen(name)) >= 0) {
         return fl_error(err, FLUSS_E_INVALID_ALTER_TABLE, FLUSS_KIND_ARGUMENT,
                         "column '%s' exists already", name);
     }
-    FL_TRY(fl_schema_add(schema, name, &type, added->has_comment ? comment : NULL, err));
+    FL_TRY(fl_schema_add(schema, name, type, added->has_comment ? comment : NULL, err));
     return added->has_agg_function_type ? set_aggregation(schema, added, err) : 0;
 }
 
@@ -139,14 +176,15 @@ typedef struct alter_state {
     fl_table_info *info; /* the new one; NULL: nothing changes */
 } alter_state;
 
-static fluss_code_t check_kinds(const fl_msg_alter_table_request *asked, fluss_error_t *err)
+static bool has_columns(const fl_msg_alter_table_request *asked)
 {
-    const bool has_schema = asked->add_columns_count != 0 || asked->drop_columns_count != 0 ||
-                            asked->rename_columns_count != 0 || asked->modify_columns_count != 0;
-    if (has_schema && asked->config_changes_count != 0) {
-        return fl_error(err, FLUSS_E_INVALID_ALTER_TABLE, FLUSS_KIND_ARGUMENT,
-                        "properties and columns can't be altered by one request");
-    }
+    return asked->add_columns_count != 0 || asked->drop_columns_count != 0 ||
+           asked->rename_columns_count != 0 || asked->modify_columns_count != 0 ||
+           asked->has_modify_bucket_count;
+}
+
+static fluss_code_t check_added_only(const fl_msg_alter_table_request *asked, fluss_error_t *err)
+{
     if (asked->drop_columns_count != 0 || asked->rename_columns_count != 0 ||
         asked->modify_columns_count != 0 || asked->has_modify_bucket_count) {
         return fl_error(err, FLUSS_E_SERVER_UNKNOWN, FLUSS_KIND_UNSUPPORTED,
@@ -194,27 +232,46 @@ static fluss_code_t make_info(fl_request *req, const fl_table_info *old, fl_tabl
     return 0;
 }
 
-static fluss_code_t plan(fl_request *req, alter_state *state, fluss_error_t *err)
+/* The table with what was read; what it can't have is refused. */
+static fluss_code_t change_table(fl_request *req, alter_state *state,
+                                 const property_change *changes, const fl_type *types,
+                                 fluss_error_t *err)
 {
     const fl_msg_alter_table_request *asked = req->message;
+    const fl_table_info *old = state->table->info;
     fl_table_desc *desc = NULL;
     fluss_code_t rc = 0;
-    FL_TRY(check_kinds(asked, err));
-    FL_TRY(fl_find_table(req, &asked->table_path, &state->table, err));
-    if (asked->config_changes_count == 0 && asked->add_columns_count == 0) {
-        return 0;
-    }
-    const fl_table_info *old = state->table->info;
     FL_TRY(fl_table_desc_from_json(fl_frame_slice(old->json), &desc, err));
-    FL_TRY_OUT(change_properties(req, desc, asked, err));
+    FL_TRY_OUT(change_properties(desc, changes, asked->config_changes_count, err));
     for (size_t i = 0; i < asked->add_columns_count; i++) {
-        FL_TRY_OUT(add_column(req, desc->schema, &asked->add_columns[i], err));
+        FL_TRY_OUT(add_column(req, desc->schema, &asked->add_columns[i], &types[i], err));
     }
     FL_TRY_OUT(check_result(req, desc, err));
     rc = make_info(req, old, &desc, asked->add_columns_count != 0, &state->info, err);
 out:
     fl_table_desc_free(desc);
     return rc;
+}
+
+static fluss_code_t plan(fl_request *req, alter_state *state, fluss_error_t *err)
+{
+    const fl_msg_alter_table_request *asked = req->message;
+    property_change *changes = NULL;
+    fl_type *types = NULL;
+    FL_TRY(fl_rules_check_database_name(asked->table_path.database_name, err));
+    FL_TRY(fl_rules_check_table_name(asked->table_path.table_name, err));
+    FL_TRY(read_changes(req, asked, &changes, err));
+    FL_TRY(read_columns(req, asked, &types, err));
+    if (!has_columns(asked) && asked->config_changes_count == 0) {
+        return 0;
+    }
+    if (has_columns(asked) && asked->config_changes_count != 0) {
+        return fl_error(err, FLUSS_E_INVALID_ALTER_TABLE, FLUSS_KIND_ARGUMENT,
+                        "properties and columns can't be altered by one request");
+    }
+    FL_TRY(fl_find_table(req, &asked->table_path, &state->table, err));
+    FL_TRY(check_added_only(asked, err));
+    return change_table(req, state, changes, types, err);
 }
 
 static void alter_spread(fl_change *change)

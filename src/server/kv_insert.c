@@ -10,12 +10,15 @@
 
 typedef struct insertion {
     fl_kv_tablet *tablet;
+    fl_arena arena;
+    int32_t *targets; /* the primary key */
     fl_buf row, batch;
 } insertion;
 
 static fluss_code_t prepare(insertion *self, fl_kv_tablet *tablet, fluss_error_t *err)
 {
     *self = (insertion){.tablet = tablet};
+    fl_arena_init(&self->arena);
     fl_buf_init(&self->row, INT32_MAX);
     fl_buf_init(&self->batch, INT32_MAX);
     if (tablet->settings.key_format != FL_KEY_COMPACTED) {
@@ -24,6 +27,24 @@ static fluss_code_t prepare(insertion *self, fl_kv_tablet *tablet, fluss_error_t
             "insert_if_not_exists needs compacted keys; this table's keys have a lake's format");
     }
     return 0;
+}
+
+/* The rules of a partial update are looked at before a row is made: one of nulls may be against
+ * them. */
+static fluss_code_t set_targets(insertion *self, fluss_error_t *err)
+{
+    fl_kv_tablet *tablet = self->tablet;
+    const fl_schema *schema = fl_kv_latest(tablet);
+    fl_merge merge = tablet->merge;
+    self->targets = fl_arena_array(&self->arena, schema->primary_key_count, sizeof(int32_t));
+    if (self->targets == NULL) {
+        return fl_error_nomem(err);
+    }
+    for (size_t i = 0; i < schema->primary_key_count; i++) {
+        self->targets[i] = (int32_t)schema->primary_key[i];
+    }
+    return fl_merge_set_targets(&merge, self->targets, schema->primary_key_count, tablet->is_target,
+                                err);
 }
 
 /* Partition columns of the key, read from the partition's name. */
@@ -93,6 +114,9 @@ static fluss_code_t build(insertion *self, const fl_slice *keys, size_t count, f
         }
         const bool exists = entry != NULL ? !entry->is_delete : value != NULL;
         fl_free(value);
+        if (!exists && self->targets == NULL) {
+            FL_TRY(set_targets(self, err));
+        }
         if (!exists) {
             FL_TRY(add_row(self, &builder, keys[i], err));
         }
@@ -105,20 +129,12 @@ static fluss_code_t build(insertion *self, const fl_slice *keys, size_t count, f
     return 0;
 }
 
-static fluss_code_t write(insertion *self, int64_t now_ms, fl_arena *arena,
-                          fl_log_appended *appended, fluss_error_t *err)
+static fluss_code_t write(insertion *self, int64_t now_ms, fl_log_appended *appended,
+                          fluss_error_t *err)
 {
-    const fl_schema *schema = fl_kv_latest(self->tablet);
-    int32_t *targets = fl_arena_array(arena, schema->primary_key_count, sizeof(*targets));
-    if (targets == NULL) {
-        return fl_error_nomem(err);
-    }
-    for (size_t i = 0; i < schema->primary_key_count; i++) {
-        targets[i] = (int32_t)schema->primary_key[i];
-    }
     const fl_kv_put put = {.records = fl_buf_slice(&self->batch),
-                           .target_columns = targets,
-                           .target_count = schema->primary_key_count,
+                           .target_columns = self->targets,
+                           .target_count = fl_kv_latest(self->tablet)->primary_key_count,
                            .now_ms = now_ms};
     return fl_kv_tablet_put(self->tablet, &put, appended, err);
 }
@@ -128,18 +144,16 @@ fluss_code_t fl_kv_tablet_insert_missing(fl_kv_tablet *tablet, const fl_slice *k
                                          fluss_error_t *err)
 {
     insertion self;
-    fl_arena arena;
-    fl_arena_init(&arena);
     *appended = (fl_log_appended){.base_offset = -1, .log_end_offset = -1};
     fluss_code_t rc = prepare(&self, tablet, err);
     if (rc == 0) {
         rc = build(&self, keys, count, err);
     }
     if (rc == 0 && self.batch.size != 0) {
-        rc = write(&self, now_ms, &arena, appended, err);
+        rc = write(&self, now_ms, appended, err);
     }
     fl_buf_deinit(&self.row);
     fl_buf_deinit(&self.batch);
-    fl_arena_deinit(&arena);
+    fl_arena_deinit(&self.arena);
     return rc;
 }

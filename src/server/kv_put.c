@@ -255,6 +255,7 @@ fluss_code_t fl_kv_tablet_put(fl_kv_tablet *tablet, const fl_kv_put *put, fl_log
     }
     if (rc != 0 || appended->is_duplicate) {
         fl_prewrite_undo(&tablet->prewrite, mark);
+        appended->log_end_offset = appended->original_end_offset;
         return rc;
     }
     fl_prewrite_accept(&tablet->prewrite, mark, appended->log_end_offset);

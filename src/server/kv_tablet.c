@@ -147,16 +147,27 @@ static fluss_code_t prepare_versions(fl_kv_tablet *tablet, fluss_error_t *err)
     return prepare_key_columns(tablet, err);
 }
 
-static void prepare_merge(fl_kv_tablet *tablet)
+static fluss_code_t prepare_merge(fl_kv_tablet *tablet, fluss_error_t *err)
 {
     const fl_table_settings *settings = &tablet->settings;
-    tablet->merge = (fl_merge){.schema = fl_kv_latest(tablet),
+    const fl_schema *schema = fl_kv_latest(tablet);
+    fl_aggregator *aggregators =
+        fl_arena_array(&tablet->versions_arena, schema->column_count, sizeof(*aggregators));
+    if (aggregators == NULL) {
+        return fl_error_nomem(err);
+    }
+    for (size_t i = 0; i < schema->column_count; i++) {
+        aggregators[i] = fl_aggregator_of(&schema->columns[i]);
+    }
+    tablet->merge = (fl_merge){.schema = schema,
+                               .aggregators = aggregators,
                                .engine = settings->merge_engine,
                                .delete_behavior = settings->delete_behavior};
     if (settings->merge_engine == FL_MERGE_VERSIONED) {
         tablet->merge.version_column =
             (uint32_t)settings->version_column; /* checked at CREATE_TABLE */
     }
+    return 0;
 }
 
 /* What depends on the table's info. */
@@ -165,7 +176,7 @@ static fluss_code_t prepare(fl_kv_tablet *tablet, fluss_error_t *err)
     FL_TRY(prepare_versions(tablet, err));
     tablet->settings = tablet->info->settings;
     tablet->row_format = tablet->settings.kv_format;
-    prepare_merge(tablet);
+    FL_TRY(prepare_merge(tablet, err));
     return fl_kv_changelog_prepare(tablet, err);
 }
 

@@ -4,7 +4,6 @@
 #include "server/merge.h"
 
 #include "format/datum.h"
-#include "server/aggregate.h"
 
 static bool is_key_column(const fl_schema *schema, size_t column)
 {
@@ -141,7 +140,7 @@ static fluss_code_t merge_columns(const fl_merge *merge, const fluss_datum_t *ol
         } else if (is_key_column(schema, i)) {
             out[i] = row[i];
         } else {
-            FL_TRY(fl_aggregate(&schema->columns[i], &old[i], &row[i], arena, &out[i], err));
+            FL_TRY(fl_aggregate(&merge->aggregators[i], &old[i], &row[i], arena, &out[i], err));
         }
     }
     *merged = FL_MERGED_OUT;

@@ -4,6 +4,7 @@
 #ifndef FL_MERGE_H
 #define FL_MERGE_H
 #include "format/table_rules.h"
+#include "server/aggregate.h"
 
 /** How the writes of one request merge. Borrowed parts live as long as the request.
  *
@@ -15,8 +16,9 @@ typedef struct fl_merge {
     const fl_schema *schema; /* the latest; rows have its columns */
     fl_merge_engine engine;
     fl_delete_behavior delete_behavior;
-    uint32_t version_column; /* FL_MERGE_VERSIONED */
-    const bool *is_target;   /* one for each column; NULL: whole rows */
+    uint32_t version_column;          /* FL_MERGE_VERSIONED */
+    const fl_aggregator *aggregators; /* FL_MERGE_AGGREGATION: one for each column */
+    const bool *is_target;            /* one for each column; NULL: whole rows */
 } fl_merge;
 
 /** What the key holds afterwards. */

@@ -22,6 +22,7 @@ typedef struct fl_log_appended {
     int64_t base_offset; /* of the first batch, or of the original of a duplicate; -1: no batches */
     int64_t log_end_offset; /* after the append */
     bool is_duplicate;
+    int64_t original_end_offset; /* of a duplicate: the log's end after the original */
 } fl_log_appended;
 
 /**

@@ -218,6 +218,7 @@ fluss_code_t fl_log_store_append(fl_log_store *store, uint8_t *records, size_t s
     FL_TRY(plan_append(store, records, size, now_ms, &plan, err));
     if (plan.duplicate != NULL) {
         appended->base_offset = plan.duplicate->last_offset - plan.duplicate->offset_delta;
+        appended->original_end_offset = plan.duplicate->last_offset + 1;
         appended->is_duplicate = true;
         return 0;
     }
