@@ -136,6 +136,7 @@ typedef struct fluss_desc fluss_desc_t;
 typedef struct fluss_conn fluss_conn_t;
 typedef struct fluss_table fluss_table_t;
 typedef struct fluss_writer fluss_writer_t;
+typedef struct fluss_prepared fluss_prepared_t;
 typedef struct fluss_lookup fluss_lookup_t;
 typedef struct fluss_scanner fluss_scanner_t;
 typedef struct fluss_pred fluss_pred_t;

@@ -106,6 +106,41 @@ FLUSS_API fluss_code_t fluss_write_arrow(fluss_writer_t *writer, struct ArrowSch
                                          fluss_future_t **ack, fluss_error_t *err);
 
 /**
+ * Check an Arrow batch and convert it to the table's columns, without queueing any row.
+ *
+ * So that a table of many batches is written as a whole or not at all: prepare all, then write all.
+ *
+ * @param schema, array, deletes  as fluss_write_arrow
+ * @param out  gives (fluss_prepared_free); holds the writer's table open
+ * @return FLUSS_KIND_ARGUMENT names the column and row; FLUSS_KIND_CLOSED
+ * Thread: any. Cost: columns of the table's own layout are shared. Source: ours.
+ */
+FLUSS_API fluss_code_t fluss_prepare_arrow(fluss_writer_t *writer, struct ArrowSchema *schema,
+                                           struct ArrowArray *array, bool deletes,
+                                           fluss_prepared_t **out, fluss_error_t *err);
+
+/**
+ * Queue a prepared batch, or what is left of it.
+ *
+ * @param batch  one call at a time; when it is queued to its end, only fluss_prepared_free is left
+ * @param ack    as fluss_write_arrow, given by the call that succeeds; it must be wanted by the
+ *               first call too. NULL: fire and forget
+ * @return 0: queued to its end; FLUSS_KIND_TIMEOUT: the buffer stayed full; what was queued stays
+ *         queued, and the next call goes on behind it; FLUSS_KIND_CLOSED
+ * Thread: any, one at a time. Cost: columns are copied once. Source: ours.
+ */
+FLUSS_API fluss_code_t fluss_write_prepared(fluss_prepared_t *batch, fluss_future_t **ack,
+                                            fluss_error_t *err);
+
+/**
+ * Release a prepared batch. Rows of it that are not queued are never written.
+ *
+ * @param batch  taken; NULL does nothing
+ * Thread: any. Source: ours.
+ */
+FLUSS_API void fluss_prepared_free(fluss_prepared_t *batch);
+
+/**
  * Wait for the acknowledgement of everything that this writer has queued up to now.
  *
  * @return -> void. Fails with the first error of a write whose ack nobody took since the last flush

@@ -76,6 +76,28 @@ struct ArrowArray *fc_arrow_array_in(PyObject *capsule)
     return PyCapsule_GetPointer(capsule, "arrow_array");
 }
 
+PyObject *fc_arrow_fields(PyObject *module, PyObject *capsule)
+{
+    const struct ArrowSchema *schema = fc_arrow_schema_in(capsule);
+    if (schema == NULL) {
+        return NULL;
+    }
+    if (schema->release == NULL || schema->format == NULL || strcmp(schema->format, "+s") != 0) {
+        return fc_refuse(fc_state_of(module), "expected Arrow data with columns (a struct), got %s",
+                         schema->release == NULL || schema->format == NULL ? "a released schema"
+                                                                           : schema->format);
+    }
+    PyObject *list = PyList_New((Py_ssize_t)schema->n_children);
+    for (Py_ssize_t i = 0; list != NULL && i < schema->n_children; i++) {
+        const struct ArrowSchema *child = schema->children[i];
+        PyObject *field = Py_BuildValue("zs", child->name, child->format);
+        if (field == NULL || PyList_SetItem(list, i, field) != 0) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}
+
 /* ---- batches ---- */
 
 typedef struct fc_batch {
@@ -271,6 +293,20 @@ PyObject *fc_stream_new(fc_state *state, struct ArrowArrayStream *stream, PyObje
     self->stream = *stream;
     self->keep = Py_NewRef(keep);
     return (PyObject *)self;
+}
+
+PyObject *fc_stream_open(PyObject *module, PyObject *capsule)
+{
+    struct ArrowArrayStream *stream = PyCapsule_GetPointer(capsule, "arrow_array_stream");
+    if (stream == NULL) {
+        return NULL;
+    }
+    if (stream->release == NULL) {
+        return fc_refuse(fc_state_of(module), "the Arrow stream was handed over already");
+    }
+    struct ArrowArrayStream moved = *stream;
+    stream->release = NULL;
+    return fc_stream_new(fc_state_of(module), &moved, Py_None);
 }
 
 static PyObject *stream_failed(fc_stream *self)

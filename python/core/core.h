@@ -26,6 +26,7 @@ typedef enum {
     FC_SCANNER,
     FC_CONFIG,
     FC_LOOKUP,
+    FC_PREPARED,
     FC_HANDLE_COUNT
 } fc_handle;
 
@@ -274,6 +275,10 @@ PyObject *fc_batch_new(fc_state *state, struct ArrowSchema *schema, struct Arrow
 PyObject *fc_batch_of_capsules(PyObject *module, PyObject *args);
 PyObject *fc_arrow_schema_capsule(struct ArrowSchema *schema); /* takes */
 PyObject *fc_stream_new(fc_state *state, struct ArrowArrayStream *stream, PyObject *keep);
+/** arrow_fields(schema capsule) -> [(name or None, format)] of a struct's columns */
+PyObject *fc_arrow_fields(PyObject *module, PyObject *capsule);
+/** open_stream(stream capsule) -> Stream: takes what is in the capsule */
+PyObject *fc_stream_open(PyObject *module, PyObject *capsule);
 /** Structs inside capsules of the Arrow PyCapsule protocol; NULL: exception. Borrowed. */
 struct ArrowSchema *fc_arrow_schema_in(PyObject *capsule);
 struct ArrowArray *fc_arrow_array_in(PyObject *capsule);

@@ -6,7 +6,7 @@ static const char *const handle_names[FC_HANDLE_COUNT] = {
     [FC_CONNECTION] = "fluss.connection", [FC_TABLE] = "fluss.table",
     [FC_SCHEMA] = "fluss.schema",         [FC_DESC] = "fluss.descriptor",
     [FC_SCANNER] = "fluss.scanner",       [FC_CONFIG] = "fluss.config",
-    [FC_LOOKUP] = "fluss.lookup",
+    [FC_LOOKUP] = "fluss.lookup",         [FC_PREPARED] = "fluss.prepared",
 };
 
 static void release_handle(fc_handle kind, void *handle)
@@ -29,6 +29,9 @@ static void release_handle(fc_handle kind, void *handle)
         break;
     case FC_CONFIG:
         fluss_config_free(handle);
+        break;
+    case FC_PREPARED:
+        fluss_prepared_free(handle);
         break;
     default:
         fluss_lookup_free(handle);

@@ -153,6 +153,8 @@ static PyMethodDef module_methods[] = {
     {"rebind", fc_future_rebind, METH_VARARGS, NULL},
     {"completed", completed, METH_NOARGS, NULL},
     {"new_batch", fc_batch_of_capsules, METH_VARARGS, NULL},
+    {"arrow_fields", fc_arrow_fields, METH_O, NULL},
+    {"open_stream", fc_stream_open, METH_O, NULL},
     {"restore_record", fc_record_restore, METH_VARARGS, NULL},
     {0},
 };

@@ -244,8 +244,9 @@ static PyObject *writer_delete(fc_writer *self, PyObject *const *args, Py_ssize_
                : NULL;
 }
 
-/** _write_arrow(schema capsule, array capsule, deletes) -> handle */
-static PyObject *writer_write_arrow(fc_writer *self, PyObject *args)
+/** _prepare(schema capsule, array capsule, deletes) -> prepared batch: checked, nothing is queued
+ */
+static PyObject *writer_prepare(fc_writer *self, PyObject *args)
 {
     PyObject *schema_capsule, *array_capsule;
     int deletes = 0;
@@ -261,13 +262,33 @@ static PyObject *writer_write_arrow(fc_writer *self, PyObject *args)
     if (schema->release == NULL || array->release == NULL) {
         return fc_refuse(self->state, "the Arrow batch was handed over already");
     }
+    fluss_prepared_t *batch;
+    fluss_error_t err;
+    fluss_code_t rc;
+    Py_BEGIN_ALLOW_THREADS rc =
+        fluss_prepare_arrow(self->writer, schema, array, deletes != 0, &batch, &err);
+    Py_END_ALLOW_THREADS if (rc != 0)
+    {
+        return err.kind == FLUSS_KIND_CLOSED
+                   ? fc_refuse(self->state, "writer is closed: %s", err.message)
+                   : fc_raise(self->state, &err);
+    }
+    return fc_wrap(FC_PREPARED, batch);
+}
+
+/** _write(prepared batch) -> handle */
+static PyObject *writer_write(fc_writer *self, PyObject *capsule)
+{
+    fluss_prepared_t *batch = fc_unwrap(capsule, FC_PREPARED);
+    if (batch == NULL) {
+        return NULL;
+    }
     const int64_t started_ms = fc_now_ms();
     fluss_future_t *ack = NULL;
     fluss_error_t err;
     fluss_code_t rc;
     do {
-        Py_BEGIN_ALLOW_THREADS rc =
-            fluss_write_arrow(self->writer, schema, array, deletes != 0, &ack, &err);
+        Py_BEGIN_ALLOW_THREADS rc = fluss_write_prepared(batch, &ack, &err);
         Py_END_ALLOW_THREADS
     } while (rc != 0 && wait_on(self, &err, started_ms));
     return rc == 0 ? fc_handle_new(self->state, ack) : NULL;
@@ -359,7 +380,8 @@ static PyMethodDef writer_methods[] = {
      "_upsert($self, row)\n--\n\nInsert a row, or update the one of its key."},
     {"_delete", METHOD(writer_delete), METH_FASTCALL | METH_KEYWORDS,
      "_delete($self, pk)\n--\n\nDelete the row of a key: a dict of the key columns, or their values."},
-    {"_write_arrow", (PyCFunction)writer_write_arrow, METH_VARARGS, NULL},
+    {"_prepare", (PyCFunction)writer_prepare, METH_VARARGS, NULL},
+    {"_write", (PyCFunction)writer_write, METH_O, NULL},
     {"_flush", (PyCFunction)writer_flush, METH_NOARGS, NULL},
     {"_open_append", (PyCFunction)writer_open_append, METH_VARARGS, NULL},
     {"_open_upsert", (PyCFunction)writer_open_upsert, METH_VARARGS, NULL},

@@ -32,6 +32,14 @@ def to_batch(batch: Any) -> Any:
     return pyarrow.record_batch(batch)
 
 
+def one_batch(stream: Any) -> Any:
+    """All rows of anything with `__arrow_c_stream__`, as one pyarrow.RecordBatch."""
+    import pyarrow
+
+    table = pyarrow.table(stream).combine_chunks()
+    return (table.to_batches() or [pyarrow.RecordBatch.from_pylist([], table.schema)])[0]
+
+
 def to_table(batches: list, schema: Any) -> Any:
     """A pyarrow.Table of batches; schemas of several versions of the table are merged."""
     import pyarrow

@@ -6,13 +6,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from . import _core
+from . import _arrow, _core, _types
 from .errors import FlussError
 from .futures import FlussFuture, settled
 
 WriteResultHandle = _core.WriteResultHandle
-_BATCH_ROWS_MAX = 65536
-_UNITS = ("s", "ms", "us", "ns")
+# Formats of times in the Arrow C data interface: seconds to nanoseconds.
+_UNITS = {f"t{kind}{unit}": i for kind in "ts" for i, unit in enumerate("smun")}
+_UNIT_NAMES = ("s", "ms", "us", "ns")
+_TIMED = {_types.CODES[name] for name in ("TIME", "TIMESTAMP", "TIMESTAMP_LTZ")}
 
 
 class _Writer(_core.Writer):
@@ -23,24 +25,38 @@ class _Writer(_core.Writer):
         whose handle was not waited for."""
         return self._flush()
 
-    def _put(self, batch: Any) -> Any:
+    def _put(self, batch: Any, deletes: bool = False) -> Any:
         """Write the rows of one Arrow batch."""
         batch = settled(batch)
         if not hasattr(batch, "__arrow_c_array__"):
-            raise FlussError(f"expected an Arrow record batch, got {type(batch).__name__}")
-        self._require_columns(batch)
+            if not hasattr(batch, "__arrow_c_stream__"):
+                raise FlussError(f"batch must be an Arrow record batch, got {_type_of(batch)}")
+            batch = _arrow.one_batch(batch)
         if getattr(batch, "num_rows", 1) == 0:
+            self._require_fields(_schema_of(batch), deletes)
             return _core.done_handle()
-        return self._write_arrow(*batch.__arrow_c_array__(), False)
+        return self._write(self._check(batch, deletes))
 
-    def _require_columns(self, batch: Any) -> None:
-        """Refuse batches with missing or additional columns, where their names can be seen."""
-        names = getattr(getattr(batch, "schema", None), "names", None)
-        if names is None or not isinstance(names, list):
-            return
-        wanted = self._batch_columns()
+    def _check(self, batch: Any, deletes: bool) -> Any:
+        """A batch in the form of the table, with nothing written yet."""
+        schema, array = batch.__arrow_c_array__()
+        if self._require_fields(schema, deletes):
+            keys = self._batch_columns(deletes)
+            schema, array = _arrow.to_batch(batch).select(keys).__arrow_c_array__()
+        return self._prepare(schema, array, deletes)
+
+    def _require_fields(self, schema: Any, deletes: bool) -> bool:
+        """Refuse batches with missing or additional columns, and times in a finer unit than the
+        column's, of which it would depend on the rows whether digits are lost.
+
+        Returns:
+            Whether a batch of deletes has columns besides the key, which are left out.
+        """
+        fields = _core.arrow_fields(schema)
+        names = [name for name, _ in fields]
+        wanted = self._batch_columns(deletes)
         missing = [name for name in wanted if name not in names]
-        extra = [name for name in names if name not in wanted]
+        extra = [] if deletes else [name for name in names if name not in wanted]
         if missing or extra:
             lacks = f"lacks the columns {missing}" if missing else ""
             has = f"has columns that the table has not, {extra}" if extra else ""
@@ -48,26 +64,40 @@ class _Writer(_core.Writer):
             raise FlussError(f"Arrow batch {what}; expected columns: {wanted}")
         if len(set(names)) != len(names):
             raise FlussError(f"Arrow batch has several columns of one name: {names}")
-        for name in names:
-            self._require_unit(name, batch.schema.field(name).type)
+        for name, arrow in fields:
+            if name in wanted:
+                self._require_unit(name, arrow)
+        return len(names) > len(wanted)
 
-    def _require_unit(self, name: str, given: Any) -> None:
-        """Refuse times in a finer unit than the column's: whether digits are lost would depend on
-        the rows."""
-        declared = self._table.arrow_schema.field(name).type
-        unit, wanted = getattr(given, "unit", None), getattr(declared, "unit", None)
-        if unit in _UNITS and wanted in _UNITS and _UNITS.index(unit) > _UNITS.index(wanted):
+    def _require_unit(self, name: str, arrow: str) -> None:
+        code, precision = self._table._trees[name][:2]
+        given = _UNITS.get(arrow[:3])
+        if code in _TIMED and given is not None and given > (precision + 2) // 3:
+            declared = self._table.arrow_schema.field(name).type
             raise FlussError(
-                f"Arrow column {name!r} is {given}, but the table declares {declared}; "
-                "cast it to the table's arrow_schema"
+                f"Arrow column {name!r} is in {_UNIT_NAMES[given]}, but the table declares "
+                f"{declared}; cast it to the table's arrow_schema"
             )
 
-    def _batch_columns(self) -> list[str]:
+    def _batch_columns(self, deletes: bool) -> list[str]:
         return self._table._all_columns()
 
-    def _put_all(self, table: Any) -> None:
-        for batch in _batches(settled(table)):
-            self._put(batch)
+    def _put_all(self, table: Any, deletes: bool = False) -> None:
+        """Write what has a length as a whole or not at all, and a stream batch by batch."""
+        table = settled(table)
+        if not hasattr(type(table), "__len__"):
+            for batch in _batches(table):
+                self._put(batch, deletes)
+            return
+        checked = [
+            self._check(batch, deletes)
+            for batch in _batches(table)
+            if getattr(batch, "num_rows", 1) != 0
+        ]
+        if not checked:
+            self._require_fields(_schema_of(table), deletes)
+        for batch in checked:
+            self._write(batch)
 
     async def __aenter__(self):
         return self
@@ -85,16 +115,52 @@ class _Writer(_core.Writer):
 
 def _batches(table: Any) -> Iterator[Any]:
     """The record batches of a table or stream."""
-    if hasattr(table, "to_batches"):
-        yield from table.to_batches(max_chunksize=_BATCH_ROWS_MAX)
-    elif hasattr(table, "__arrow_c_stream__"):
-        import pyarrow
-
-        yield from pyarrow.RecordBatchReader.from_stream(table)
+    if hasattr(table, "__arrow_c_stream__"):
+        stream = _core.open_stream(table.__arrow_c_stream__())
+        while (batch := stream.next_batch()) is not None:
+            yield batch
     elif hasattr(table, "__arrow_c_array__"):
         yield table
     else:
-        raise FlussError(f"expected an Arrow table, got {type(table).__name__}")
+        raise FlussError(f"table must be an Arrow table, got {_type_of(table)}")
+
+
+def _schema_of(table: Any) -> Any:
+    """The schema of a table without rows."""
+    if hasattr(table, "__arrow_c_schema__"):
+        return table.__arrow_c_schema__()
+    if hasattr(table, "__arrow_c_stream__"):
+        return _core.open_stream(table.__arrow_c_stream__()).__arrow_c_schema__()
+    return table.__arrow_c_array__()[0]
+
+
+def _type_of(value: Any) -> str:
+    return type(value).__name__
+
+
+def _frame(df: Any, schema: Any) -> Any:
+    """A pandas.DataFrame as a pyarrow.Table of these columns."""
+    import pyarrow
+
+    df = settled(df)
+    if not (hasattr(df, "columns") and hasattr(df, "index")):
+        raise TypeError(f"df must be a pandas.DataFrame, not {_type_of(df)}")
+    table = pyarrow.Table.from_pandas(df, schema=schema)
+    for field in schema:
+        if pyarrow.types.is_float32(field.type) and field.name in df.columns:
+            _require_finite(field.name, df[field.name], table[field.name])
+    return table
+
+
+def _require_finite(name: str, given: Any, stored: Any) -> None:
+    """A number that is too large for a FLOAT would become infinite."""
+    import pyarrow.compute
+
+    infinite = pyarrow.compute.sum(pyarrow.compute.is_inf(stored)).as_py() or 0
+    if infinite and infinite != int((abs(given.astype("float64")) == float("inf")).sum()):
+        raise FlussError(
+            f"column {name!r} of the frame has numbers that are out of range for FLOAT"
+        )
 
 
 class AppendWriter(_Writer):
@@ -116,7 +182,12 @@ class AppendWriter(_Writer):
         )
 
     def write_arrow(self, table: Any) -> None:
-        """Append a table: anything with `__arrow_c_stream__`."""
+        """Append a table: anything with `__arrow_c_stream__` or `__arrow_c_array__`.
+
+        What has a length (a table, a frame) is checked whole before the first row is queued. A
+        stream (a RecordBatchReader) is written batch by batch; when a batch is refused, those
+        before it stay.
+        """
         self._put_all(table)
 
     def write_arrow_batch(self, batch: Any) -> Any:
@@ -124,10 +195,8 @@ class AppendWriter(_Writer):
         return self._put(batch)
 
     def write_pandas(self, df: Any) -> None:
-        """Append a data frame; its columns are picked by name."""
-        import pyarrow
-
-        self._put_all(pyarrow.Table.from_pandas(settled(df), schema=self._table.arrow_schema))
+        """Append a pandas.DataFrame as a whole; its columns are picked by name."""
+        self._put_all(_frame(df, self._table.arrow_schema))
 
     def __await__(self):
         """Older programs await the writer; it is there already."""
@@ -177,30 +246,35 @@ class UpsertWriter(_Writer):
             False,
         )
 
-    def _batch_columns(self) -> list[str]:
+    def _batch_columns(self, deletes: bool) -> list[str]:
+        if deletes:
+            return self._table._info.get_primary_keys()
         return self._table._all_columns() if self._columns is None else self._columns
 
     def write_arrow(self, table: Any) -> None:
-        """Upsert the rows of a table: anything with `__arrow_c_stream__`."""
+        """Upsert the rows of a table: anything with `__arrow_c_stream__` or `__arrow_c_array__`; a
+        table as a whole, a stream batch by batch."""
         self._put_all(table)
+
+    def write_pandas(self, df: Any) -> None:
+        """Upsert the rows of a pandas.DataFrame as a whole; its columns are picked by name."""
+        import pyarrow
+
+        full = self._table.arrow_schema
+        wanted = self._batch_columns(False)
+        self._put_all(_frame(df, pyarrow.schema([full.field(name) for name in wanted])))
 
     def write_arrow_batch(self, batch: Any) -> Any:
         """Upsert the rows of a record batch. One handle for all rows."""
         return self._put(batch)
 
-    def delete_arrow(self, batch: Any) -> Any:
-        """Delete by the keys in a record batch, which may have other columns too. One handle for
-        all rows."""
-        import pyarrow
-
-        keys = self._table._info.get_primary_keys()
-        rows = pyarrow.record_batch(settled(batch))
-        missing = [name for name in keys if name not in rows.schema.names]
-        if missing:
-            raise FlussError(f"Arrow batch lacks the key columns {missing}")
-        if rows.num_rows == 0:
-            return _core.done_handle()
-        return self._write_arrow(*rows.select(keys).__arrow_c_array__(), True)
+    def delete_arrow(self, table: Any) -> Any:
+        """Delete by the keys in a table, stream or record batch, which may have other columns too.
+        The handle of a record batch stands for all its rows; of others there is none."""
+        table = settled(table)
+        if hasattr(table, "__arrow_c_array__"):
+            return self._put(table, deletes=True)
+        return self._put_all(table, deletes=True)
 
     def __repr__(self) -> str:
         return f"UpsertWriter(table={self._table._name()})"
