@@ -3,7 +3,8 @@
  *
  * A server owns one data directory, guarded by a lock file, and answers the Fluss protocol on its
  * listeners. It runs its own threads, touches no signal handler and prints nothing. Several servers
- * can live in one process, each with a directory of its own.
+ * can live in one process, each with a directory of its own. A server stays with its process: in
+ * the child of a fork stop and free leave it alone, and none can be started.
  *
  * Settings are the official keys where they exist (docs/server.md lists all). The ones that an
  * embedder needs:

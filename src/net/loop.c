@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "net/exit_guard.h"
 #include "net/loop_private.h"
 
 static void run_posted(fl_loop *loop)
@@ -78,6 +79,7 @@ fluss_code_t fl_loop_new(const char *name, fl_loop **out, fluss_error_t *err)
     if (loop == NULL) {
         return fl_error_nomem(err);
     }
+    fl_exit_guard_once();
     memset(loop, 0, offsetof(fl_loop, scratch));
     (void)snprintf(loop->name, sizeof(loop->name), "%s", name);
     int rc = uv_loop_init(&loop->uv);

@@ -5,7 +5,9 @@
  * is swept, shards, tablets, and at last the listeners. Stop: listeners, connections; when the last
  * request and removal is over, tablets, loops, store, lock. */
 #include "server/server.h"
+#include "net/exit_guard.h"
 #include "server/kv_tablet.h"
+#include "server/process.h"
 
 #include <errno.h>
 #include <fluss/fluss_server.h>
@@ -31,6 +33,7 @@ enum { STOP_TIMEOUT_DEFAULT_MS = 10000, OPEN_FILES_MAX = 8192, OPEN_FILES_MIN = 
 
 struct fluss_server {
     fl_server server;
+    pid_t pid; /* the process it runs in */
 };
 
 /* ---- what is in flight ---- */
@@ -332,10 +335,12 @@ fluss_code_t fluss_server_start(const fluss_kv_t *settings, size_t count, fluss_
                                  out == NULL ? "server" : "settings");
     }
     *out = NULL;
+    FL_TRY(fl_process_enter(why));
     fluss_server_t *handle = fl_calloc(1, sizeof(*handle));
     if (handle == NULL) {
         return fl_error_nomem(why);
     }
+    handle->pid = getpid();
     fl_server *server = &handle->server;
     pthread_condattr_t attributes;
     fl_arena_init(&server->users_arena);
@@ -345,6 +350,7 @@ fluss_code_t fluss_server_start(const fluss_kv_t *settings, size_t count, fluss_
     (void)pthread_cond_init(&server->changed, &attributes);
     (void)pthread_condattr_destroy(&attributes);
     const fluss_code_t rc = start(server, settings, count, why);
+    fl_exit_guard_add();
     if (rc != 0) {
         (void)shut_down(server, STOP_TIMEOUT_DEFAULT_MS);
         free_server(server);
@@ -381,7 +387,7 @@ const char *fluss_server_data_dir(const fluss_server_t *handle)
 
 void fluss_server_wait(fluss_server_t *handle)
 {
-    if (handle == NULL) {
+    if (handle == NULL || handle->pid != getpid()) {
         return;
     }
     (void)pthread_mutex_lock(&handle->server.lock);
@@ -395,6 +401,11 @@ fluss_code_t fluss_server_stop(fluss_server_t *handle, int64_t timeout_ms, fluss
 {
     if (handle == NULL) {
         return fl_error_argument(err, "fluss_server_stop: server is NULL");
+    }
+    if (handle->pid != getpid()) {
+        return fl_error(err, FLUSS_E_CLIENT, FLUSS_KIND_STATE,
+                        "the server belongs to process %ld, which forked this one",
+                        (long)handle->pid);
     }
     fl_server *server = &handle->server;
     (void)pthread_mutex_lock(&server->lock);
