@@ -41,6 +41,10 @@ _LITERALS = (
 )
 
 
+# What is said of a literal that a column can't take.
+_MISFITS = {decimal.Decimal: "does not fit", float: "cannot be represented exactly by"}
+
+
 def _literal(value: Any) -> Any:
     if isinstance(value, _LITERALS):
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
@@ -85,6 +89,10 @@ class Predicate(_Answer):
         column, operator, values = self._parts
         if column not in trees:
             raise FlussError(f"Column {column!r} not found")
+        if operator in _OPS[:6] and values[0] is None:
+            raise FlussError(
+                f"column {column!r} {operator} null is never true: use is_null() or is_not_null()"
+            )
         codec = _core.codec([(column, (*trees[column][:4], True, trees[column][5]))] * len(values))
         single = _core.codec([(column, (*trees[column][:4], True, trees[column][5]))])
         for value in values:
@@ -103,9 +111,8 @@ def _require_exact(codec: Any, column: str, value: Any) -> None:
     try:
         stored = codec.round_trip((value,), True)[column]
     except FlussError as error:
-        raise FlussError(
-            f"literal {value!r} does not match column {column!r}: {error.message}"
-        ) from None
+        how = _MISFITS.get(type(value), "does not match")
+        raise FlussError(f"literal {value!r} {how} column {column!r}: {error.message}") from None
     if value is None or isinstance(value, (bool, str, bytes)):
         return
     if isinstance(value, datetime.datetime) and (value.tzinfo is None) != (stored.tzinfo is None):

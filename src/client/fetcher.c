@@ -357,7 +357,7 @@ static fluss_code_t build_table(const fl_fetch *fetch, const fl_scan_plan *plan,
     table->table_id = plan->table->table_id;
     table->projection_pushdown_enabled = plan->wire_columns != NULL;
     table->projected_fields = plan->wire_columns;
-    table->projected_fields_count = plan->wire_columns != NULL ? plan->column_count : 0;
+    table->projected_fields_count = plan->wire_columns != NULL ? plan->wire_column_count : 0;
     table->buckets_req = fl_arena_array(arena, fetch->part_count, sizeof(*table->buckets_req));
     if (table->buckets_req == NULL) {
         return fl_error_nomem(err);
@@ -365,8 +365,7 @@ static fluss_code_t build_table(const fl_fetch *fetch, const fl_scan_plan *plan,
     if (plan->filter != NULL && plan->table->settings.log_format == FL_LOG_FORMAT_ARROW) {
         table->has_filter_predicate = table->has_filter_schema_id = true;
         table->filter_schema_id = plan->table->schema_id;
-        FL_TRY(fl_pred_message(plan->filter, plan->table->schema, arena, &table->filter_predicate,
-                               err));
+        FL_TRY(fl_pred_message(plan->filter, arena, &table->filter_predicate, err));
     }
     for (size_t i = 0; i < fetch->part_count; i++) {
         const fetch_part *part = &fetch->parts[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Filters: a tree of conditions, copied from the user's literals, bound to a table's columns when a
- * scanner is opened, sent to the server as a hint and, on request, tested here row by row. */
+ * scanner is opened, and sent to the server as a hint. */
 #include "client/predicate.h"
 
 #include <string.h>
@@ -8,8 +8,12 @@
 #include "base/alloc.h"
 #include "client/hash_choice.h"
 #include "format/datum.h"
+#include "format/decimal.h"
 
-enum { DEPTH_MAX = 32, LITERAL_COUNT_MAX = 1 << 16 };
+enum {
+    DEPTH_MAX = 13, /* a level takes two of the 32 levels that a message may have */
+    LITERAL_COUNT_MAX = 1 << 16
+};
 
 struct fluss_pred {
     bool is_leaf, all;
@@ -96,77 +100,126 @@ fluss_pred_t *fluss_pred_combine(bool all, fluss_pred_t *const *children, size_t
     return pred;
 }
 
-static fluss_pred_t *copy_tree(const fluss_pred_t *pred, int depth)
-{
-    if (pred->is_leaf) {
-        return fluss_pred(pred->column, pred->op, pred->literals, pred->count);
-    }
-    fluss_pred_t **children =
-        depth < DEPTH_MAX ? fl_calloc(pred->count, sizeof(fluss_pred_t *)) : NULL;
-    if (children == NULL) {
-        return NULL;
-    }
-    for (size_t i = 0; i < pred->count; i++) {
-        children[i] = copy_tree(pred->children[i], depth + 1);
-    }
-    fluss_pred_t *copy = fluss_pred_combine(pred->all, children, pred->count);
-    fl_free(children);
-    return copy;
-}
+/* ---- binding ---- */
 
-fluss_code_t fl_pred_copy(const fluss_pred_t *pred, fluss_pred_t **out, fluss_error_t *err)
-{
-    *out = copy_tree(pred, 0);
-    return *out != NULL ? 0
-                        : fl_error_argument(err,
-                                            "the filter is nested deeper than %d, or memory "
-                                            "is out",
-                                            DEPTH_MAX);
-}
+/* The conditions of fluss_cmp_t as format/filter.h and the wire name them. */
+static const fl_filter_op filter_ops[] = {
+    [FLUSS_CMP_EQ] = FL_FILTER_EQ,
+    [FLUSS_CMP_NE] = FL_FILTER_NE,
+    [FLUSS_CMP_LT] = FL_FILTER_LT,
+    [FLUSS_CMP_LE] = FL_FILTER_LE,
+    [FLUSS_CMP_GT] = FL_FILTER_GT,
+    [FLUSS_CMP_GE] = FL_FILTER_GE,
+    [FLUSS_CMP_IS_NULL] = FL_FILTER_IS_NULL,
+    [FLUSS_CMP_NOT_NULL] = FL_FILTER_NOT_NULL,
+    [FLUSS_CMP_STARTS] = FL_FILTER_STARTS,
+    [FLUSS_CMP_ENDS] = FL_FILTER_ENDS,
+    [FLUSS_CMP_CONTAINS] = FL_FILTER_CONTAINS,
+    [FLUSS_CMP_IN] = FL_FILTER_IN,
+    [FLUSS_CMP_NOT_IN] = FL_FILTER_NOT_IN,
+};
 
-static fluss_code_t check_count(const fluss_pred_t *pred, fluss_error_t *err)
+/* A literal that the column's type can hold only rounded would be another condition. */
+static fluss_code_t check_exact(const fluss_datum_t *literal, const fl_type *type,
+                                const char *column, fluss_error_t *err)
 {
-    const bool is_null_test = pred->op == FLUSS_CMP_IS_NULL || pred->op == FLUSS_CMP_NOT_NULL;
-    const bool is_list = pred->op == FLUSS_CMP_IN || pred->op == FLUSS_CMP_NOT_IN;
-    if ((unsigned)pred->op > FLUSS_CMP_NOT_IN) {
-        return fl_error_argument(err, "filter on '%.100s': unknown comparison %d", pred->column,
-                                 (int)pred->op);
-    }
-    if (!is_list && pred->count != (is_null_test ? 0u : 1u)) {
-        return fl_error_argument(err, "filter on '%.100s': %zu literals, expected %d", pred->column,
-                                 pred->count, is_null_test ? 0 : 1);
+    if (literal->type == FLUSS_DECIMAL && type->root == FLUSS_DECIMAL &&
+        literal->scale > type->scale) {
+        fl_int128 rest = fl_decimal_unscaled(literal);
+        for (int i = type->scale; i < literal->scale; i++) {
+            if (rest % 10 != 0) {
+                return fl_error_argument(err,
+                                         "filter on '%.100s': the literal has %d decimal places "
+                                         "that are not zero, the column %d",
+                                         column, literal->scale - (i - type->scale), type->scale);
+            }
+            rest /= 10;
+        }
     }
     return 0;
 }
 
-fluss_code_t fl_pred_bind(fluss_pred_t *pred, const fl_schema *schema, fluss_error_t *err)
+static fluss_code_t bind_literals(const fluss_pred_t *pred, fl_arena *arena, fl_filter *out,
+                                  fluss_error_t *err)
 {
-    if (!pred->is_leaf) {
-        for (size_t i = 0; i < pred->count; i++) {
-            FL_TRY(fl_pred_bind(pred->children[i], schema, err));
-        }
-        return 0;
+    fl_type type = out->type;
+    fluss_datum_t *literals = fl_arena_array(arena, pred->count, sizeof(*literals));
+    if (literals == NULL) {
+        return fl_error_nomem(err);
     }
+    type.nullable = true;
+    if (type.root == FLUSS_CHAR) {
+        type.root = FLUSS_STRING;
+    } else if (type.root == FLUSS_BINARY) {
+        type.root = FLUSS_BYTES; /* of any length */
+    }
+    for (size_t i = 0; i < pred->count; i++) {
+        fluss_datum_t copy;
+        const fluss_datum_t *in = &copy;
+        if (copy_literal(arena, &pred->literals[i], &copy) != 0) {
+            return fl_error_nomem(err);
+        }
+        FL_TRY(check_exact(in, &type, pred->column, err));
+        FL_TRY(fl_datum_coerce(in, &type, pred->column, arena, &literals[i], err));
+        if (in->type == literals[i].type && type.root >= FLUSS_TIMESTAMP &&
+            type.root <= FLUSS_TIMESTAMP_LTZ && fl_datum_compare(in, &literals[i]) != 0) {
+            return fl_error_argument(err,
+                                     "filter on '%.100s': the literal is finer than the column's "
+                                     "precision %d",
+                                     pred->column, type.precision);
+        }
+    }
+    out->literals = literals;
+    return 0;
+}
+
+static fluss_code_t bind_condition(const fluss_pred_t *pred, const fl_schema *schema,
+                                   fl_arena *arena, fl_filter *out, fluss_error_t *err)
+{
     const ptrdiff_t column = fl_schema_find(schema, pred->column, strlen(pred->column));
     if (column < 0) {
         return fl_error_column(err, schema, pred->column);
     }
-    FL_TRY(check_count(pred, err));
-    fl_type type = schema->columns[column].type;
-    type.nullable = true;
-    const bool is_text_test = pred->op == FLUSS_CMP_STARTS || pred->op == FLUSS_CMP_ENDS ||
-                              pred->op == FLUSS_CMP_CONTAINS;
-    if (is_text_test && type.root != FLUSS_STRING && type.root != FLUSS_CHAR) {
-        return fl_error_argument(err, "filter on '%.100s': the column is not text", pred->column);
+    if ((unsigned)pred->op > FLUSS_CMP_NOT_IN) {
+        return fl_error_argument(err, "filter on '%.100s': unknown comparison %d", pred->column,
+                                 (int)pred->op);
     }
-    if (type.root == FLUSS_CHAR) {
-        type.root = FLUSS_STRING;
+    *out = (fl_filter){
+        .op = filter_ops[pred->op],
+        .column_id = schema->columns[column].id,
+        .type = schema->columns[column].type,
+        .count = pred->count,
+    };
+    FL_TRY(fl_filter_check(out, pred->column, err));
+    return bind_literals(pred, arena, out, err);
+}
+
+static fluss_code_t bind(const fluss_pred_t *pred, const fl_schema *schema, fl_arena *arena,
+                         int depth, fl_filter *out, fluss_error_t *err)
+{
+    if (pred->is_leaf) {
+        return bind_condition(pred, schema, arena, out, err);
+    }
+    if (depth == DEPTH_MAX) {
+        return fl_error_argument(err, "the filter is nested deeper than %d", DEPTH_MAX);
+    }
+    fl_filter *children = fl_arena_array(arena, pred->count, sizeof(*children));
+    if (children == NULL) {
+        return fl_error_nomem(err);
     }
     for (size_t i = 0; i < pred->count; i++) {
-        FL_TRY(fl_datum_coerce(&pred->literals[i], &type, pred->column, &pred->arena,
-                               &pred->literals[i], err));
+        FL_TRY(bind(pred->children[i], schema, arena, depth + 1, &children[i], err));
     }
+    *out = (fl_filter){.op = pred->all ? FL_FILTER_ALL : FL_FILTER_ANY,
+                       .children = children,
+                       .count = pred->count};
     return 0;
+}
+
+fluss_code_t fl_pred_bind(const fluss_pred_t *pred, const fl_schema *schema, fl_arena *arena,
+                          fl_filter *out, fluss_error_t *err)
+{
+    return bind(pred, schema, arena, 0, out, err);
 }
 
 /* ---- for the server ---- */
@@ -243,134 +296,35 @@ static fluss_code_t literal_message(const fl_type *type, const fluss_datum_t *d,
     return 0;
 }
 
-static fluss_code_t leaf_message(const fluss_pred_t *pred, const fl_schema *schema, fl_arena *arena,
-                                 fl_msg_pb_predicate *out, fluss_error_t *err)
+fluss_code_t fl_pred_message(const fl_filter *filter, fl_arena *arena, fl_msg_pb_predicate *out,
+                             fluss_error_t *err)
 {
-    static const int32_t functions[] = {
-        [FLUSS_CMP_EQ] = 0,       [FLUSS_CMP_NE] = 1,       [FLUSS_CMP_LT] = 2,
-        [FLUSS_CMP_LE] = 3,       [FLUSS_CMP_GT] = 4,       [FLUSS_CMP_GE] = 5,
-        [FLUSS_CMP_IS_NULL] = 6,  [FLUSS_CMP_NOT_NULL] = 7, [FLUSS_CMP_STARTS] = 8,
-        [FLUSS_CMP_CONTAINS] = 9, [FLUSS_CMP_ENDS] = 10,    [FLUSS_CMP_IN] = 11,
-        [FLUSS_CMP_NOT_IN] = 12,
-    };
-    const ptrdiff_t found = fl_schema_find(schema, pred->column, strlen(pred->column));
-    if (found < 0) {
-        return fl_error_column(err, schema, pred->column);
+    const bool is_compound = filter->op == FL_FILTER_ALL || filter->op == FL_FILTER_ANY;
+    *out = (fl_msg_pb_predicate){
+        .type = is_compound ? 1 : 0, .has_leaf = !is_compound, .has_compound = is_compound};
+    if (!is_compound) {
+        fl_msg_pb_literal_value *literals = fl_arena_array(arena, filter->count, sizeof(*literals));
+        if (literals == NULL) {
+            return fl_error_nomem(err);
+        }
+        for (size_t i = 0; i < filter->count; i++) {
+            FL_TRY(literal_message(&filter->type, &filter->literals[i], arena, &literals[i], err));
+        }
+        out->leaf = (fl_msg_pb_leaf_predicate){.function = (int32_t)filter->op,
+                                               .field_id = filter->column_id,
+                                               .literals = literals,
+                                               .literals_count = filter->count};
+        return 0;
     }
-    const fl_column *column = &schema->columns[found];
-    fl_msg_pb_literal_value *literals = fl_arena_array(arena, pred->count, sizeof(*literals));
-    if (literals == NULL) {
-        return fl_error_nomem(err);
-    }
-    for (size_t i = 0; i < pred->count; i++) {
-        FL_TRY(literal_message(&column->type, &pred->literals[i], arena, &literals[i], err));
-    }
-    out->has_leaf = true;
-    out->leaf = (fl_msg_pb_leaf_predicate){
-        .function = functions[pred->op],
-        .field_id = column->id,
-        .literals = literals,
-        .literals_count = pred->count,
-    };
-    return 0;
-}
-
-fluss_code_t fl_pred_message(const fluss_pred_t *pred, const fl_schema *schema, fl_arena *arena,
-                             fl_msg_pb_predicate *out, fluss_error_t *err)
-{
-    *out = (fl_msg_pb_predicate){.type = pred->is_leaf ? 0 : 1};
-    if (pred->is_leaf) {
-        return leaf_message(pred, schema, arena, out, err);
-    }
-    fl_msg_pb_predicate *children = fl_arena_array(arena, pred->count, sizeof(*children));
+    fl_msg_pb_predicate *children = fl_arena_array(arena, filter->count, sizeof(*children));
     if (children == NULL) {
         return fl_error_nomem(err);
     }
-    for (size_t i = 0; i < pred->count; i++) {
-        FL_TRY(fl_pred_message(pred->children[i], schema, arena, &children[i], err));
+    for (size_t i = 0; i < filter->count; i++) {
+        FL_TRY(fl_pred_message(&filter->children[i], arena, &children[i], err));
     }
-    out->has_compound = true;
-    out->compound = (fl_msg_pb_compound_predicate){
-        .function = pred->all ? 0 : 1, .children = children, .children_count = pred->count};
-    return 0;
-}
-
-/* ---- row by row ---- */
-
-static bool text_matches(const fluss_pred_t *pred, const fluss_datum_t *value)
-{
-    const fluss_datum_t *part = &pred->literals[0];
-    if (part->type == FLUSS_NULL || part->v.s.len > value->v.s.len) {
-        return false;
-    }
-    const size_t size = part->v.s.len, surplus = value->v.s.len - size;
-    const char *text = value->v.s.ptr;
-    if (pred->op == FLUSS_CMP_STARTS) {
-        return size == 0 || memcmp(text, part->v.s.ptr, size) == 0;
-    }
-    if (pred->op == FLUSS_CMP_ENDS) {
-        return size == 0 || memcmp(text + surplus, part->v.s.ptr, size) == 0;
-    }
-    return size == 0 || memmem(text, value->v.s.len, part->v.s.ptr, size) != NULL;
-}
-
-static bool is_in_list(const fluss_pred_t *pred, const fluss_datum_t *value)
-{
-    for (size_t i = 0; i < pred->count; i++) {
-        if (pred->literals[i].type != FLUSS_NULL &&
-            fl_datum_compare(value, &pred->literals[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool leaf_passes(const fluss_pred_t *pred, const fluss_datum_t *value)
-{
-    if (pred->op == FLUSS_CMP_IS_NULL || pred->op == FLUSS_CMP_NOT_NULL) {
-        return (value->type == FLUSS_NULL) == (pred->op == FLUSS_CMP_IS_NULL);
-    }
-    if (value->type == FLUSS_NULL) {
-        return false;
-    }
-    if (pred->op == FLUSS_CMP_IN || pred->op == FLUSS_CMP_NOT_IN) {
-        return is_in_list(pred, value) == (pred->op == FLUSS_CMP_IN);
-    }
-    if (pred->op >= FLUSS_CMP_STARTS) {
-        return text_matches(pred, value);
-    }
-    if (pred->literals[0].type == FLUSS_NULL) {
-        return false;
-    }
-    const int order = fl_datum_compare(value, &pred->literals[0]);
-    switch (pred->op) {
-    case FLUSS_CMP_EQ:
-        return order == 0;
-    case FLUSS_CMP_NE:
-        return order != 0;
-    case FLUSS_CMP_LT:
-        return order < 0;
-    case FLUSS_CMP_LE:
-        return order <= 0;
-    case FLUSS_CMP_GT:
-        return order > 0;
-    default:
-        return order >= 0;
-    }
-}
-
-fluss_code_t fl_pred_test(const fluss_pred_t *pred, fl_pred_value_fn value, void *context,
-                          bool *passes)
-{
-    if (pred->is_leaf) {
-        fluss_datum_t found;
-        FL_TRY(value(context, pred->column, &found));
-        *passes = leaf_passes(pred, &found);
-        return 0;
-    }
-    *passes = pred->all;
-    for (size_t i = 0; i < pred->count && *passes == pred->all; i++) {
-        FL_TRY(fl_pred_test(pred->children[i], value, context, passes));
-    }
+    out->compound = (fl_msg_pb_compound_predicate){.function = filter->op == FL_FILTER_ALL ? 0 : 1,
+                                                   .children = children,
+                                                   .children_count = filter->count};
     return 0;
 }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "client/predicate.h"
 #include "client/scan_private.h"
 #include "format/arrow.h"
 #include "format/row_log.h"
@@ -55,7 +54,8 @@ fluss_code_t fl_chunk_new(const fluss_bucket_t *bucket, fl_schema *schema, struc
     return 0;
 }
 
-/* The columns of a batch as they are on the wire. */
+/* The columns of a batch as they are on the wire. A batch of an older, narrower schema has only
+ * those that it was written with. */
 static fluss_code_t wire_schema(const fl_scan_plan *plan, const fl_schema *written, fl_schema **out,
                                 fluss_error_t *err)
 {
@@ -63,14 +63,11 @@ static fluss_code_t wire_schema(const fl_scan_plan *plan, const fl_schema *writt
         *out = fl_schema_ref(written);
         return 0;
     }
-    for (size_t i = 0; i < plan->column_count; i++) {
-        if ((size_t)plan->wire_columns[i] >= written->column_count) {
-            return fl_error(err, FLUSS_E_INVALID_COLUMN_PROJECTION, FLUSS_KIND_CORRUPT,
-                            "a batch of an older schema lacks column %d", plan->wire_columns[i]);
-        }
+    size_t count = plan->wire_column_count;
+    while (count > 0 && (size_t)plan->wire_columns[count - 1] >= written->column_count) {
+        count--;
     }
-    return fl_schema_project(written, (const uint32_t *)plan->wire_columns, plan->column_count, out,
-                             err);
+    return fl_schema_project(written, (const uint32_t *)plan->wire_columns, count, out, err);
 }
 
 fluss_code_t fl_scan_arrange(const fl_scan_plan *plan, const fl_schema *from,
@@ -202,39 +199,27 @@ static fluss_code_t cut_front(fl_chunk *chunk, int64_t rows, fluss_error_t *err)
     return 0;
 }
 
-typedef struct filtering {
-    const fl_schema *schema;
-    const fl_arrow_rows *rows;
-    fl_arena arena;
-    int64_t row;
-} filtering;
-
-static fluss_code_t filter_value(void *context, const char *column, fluss_datum_t *out)
-{
-    filtering *f = context;
-    const ptrdiff_t index = fl_schema_find(f->schema, column, strlen(column));
-    if (index < 0) { /* a column that was added later */
-        *out = (fluss_datum_t){.type = FLUSS_NULL};
-        return 0;
-    }
-    return fl_arrow_rows_get(f->rows, f->row, (size_t)index, &f->arena, out, NULL);
-}
-
 /* The rows that pass, by index; *count of them. */
-static fluss_code_t find_passing(const fl_scan_plan *plan, filtering *f, int64_t row_count,
-                                 int64_t *indexes, size_t *count, fluss_error_t *err)
+static fluss_code_t find_passing(const fl_scan_plan *plan, const fl_schema *schema,
+                                 const fl_chunk *chunk, int64_t *indexes, size_t *count,
+                                 fluss_error_t *err)
 {
-    for (f->row = 0; f->row < row_count; f->row++) {
+    fl_arrow_rows *rows;
+    FL_TRY(fl_arrow_rows_new(schema, &chunk->array, &rows, err));
+    fl_arena arena;
+    fl_arena_init(&arena);
+    fluss_code_t rc = 0;
+    for (int64_t row = 0; row < chunk->row_count && rc == 0; row++) {
         bool passes = false;
-        if (fl_pred_test(plan->filter, filter_value, f, &passes) != 0) {
-            return fl_error_corrupt(err, "row %lld can't be read", (long long)f->row);
-        }
+        rc = fl_filter_test_row(plan->filter, schema, rows, row, &arena, &passes, err);
         if (passes) {
-            indexes[(*count)++] = f->row;
+            indexes[(*count)++] = row;
         }
-        fl_arena_reset(&f->arena);
+        fl_arena_reset(&arena);
     }
-    return 0;
+    fl_arena_deinit(&arena);
+    fl_arrow_rows_free(rows);
+    return rc;
 }
 
 /* Keep the rows that pass the filter, with their offsets and change types. */
@@ -270,19 +255,13 @@ static fluss_code_t keep_passing(fl_chunk *chunk, const fl_schema *schema, const
 static fluss_code_t filter_chunk(fl_chunk *chunk, const fl_scan_plan *plan, const fl_schema *schema,
                                  fluss_error_t *err)
 {
-    filtering f = {.schema = schema};
-    fl_arrow_rows *rows = NULL;
-    FL_TRY(fl_arrow_rows_new(schema, &chunk->array, &rows, err));
-    f.rows = rows;
-    fl_arena_init(&f.arena);
     size_t count = 0;
     int64_t *indexes = fl_calloc((size_t)chunk->row_count + 1, sizeof(*indexes));
-    fluss_code_t rc = indexes == NULL
-                          ? fl_error_nomem(err)
-                          : find_passing(plan, &f, chunk->row_count, indexes, &count, err);
-    fl_arrow_rows_free(rows);
-    fl_arena_deinit(&f.arena);
-    if (rc == 0) {
+    if (indexes == NULL) {
+        return fl_error_nomem(err);
+    }
+    fluss_code_t rc = find_passing(plan, schema, chunk, indexes, &count, err);
+    if (rc == 0 && count < (size_t)chunk->row_count) {
         rc = keep_passing(chunk, schema, indexes, count, err);
     }
     fl_free(indexes);
@@ -308,7 +287,7 @@ static fluss_code_t fill_chunk(fl_chunk *chunk, const fl_scan_plan *plan, const 
     if (rc == 0) {
         rc = cut_front(chunk, from > batch->base_offset ? from - batch->base_offset : 0, err);
     }
-    if (rc == 0 && plan->is_exact && plan->filter != NULL) {
+    if (rc == 0 && plan->is_exact) {
         rc = filter_chunk(chunk, plan, schema, err);
     }
     if (rc == 0) {

@@ -15,6 +15,7 @@
 #include <pthread.h>
 
 #include "client/table.h"
+#include "format/filter.h"
 #include "format/log_batch.h"
 #include "net/loop.h"
 
@@ -23,13 +24,15 @@ typedef struct fl_scan_bucket fl_scan_bucket;
 
 /** How batches of one table become what the user wants. Immutable. */
 typedef struct fl_scan_plan {
-    fl_table *table;       /* shares */
-    fl_schema *output;     /* the columns that are delivered; shares */
-    uint32_t *columns;     /* their indexes in the table, in the user's order; NULL: all */
-    int32_t *wire_columns; /* ascending, for the server; NULL: no projection there */
-    size_t column_count;
+    fl_table *table;          /* shares */
+    fl_schema *output;        /* the columns that are delivered; shares */
+    uint32_t *columns;        /* their indexes in the table, in the user's order; NULL: all */
+    int32_t *wire_columns;    /* ascending, for the server; NULL: no projection there */
+    size_t column_count;      /* of columns */
+    size_t wire_column_count; /* more than column_count when an exact filter wants others */
     bool is_batches, is_write_time, check_crc;
-    const struct fluss_pred *filter; /* borrowed from the scanner; NULL: none */
+    fl_filter *filter; /* NULL: none; lies in the arena */
+    fl_arena arena;
     bool is_exact;
 } fl_scan_plan;
 
@@ -98,7 +101,6 @@ struct fl_scanner {
     fl_scan_plan *plans;
     size_t plan_count;
     bool is_batches;
-    struct fluss_pred *filter; /* a copy */
 
     pthread_mutex_t lock; /* guards: all below */
     fl_scan_bucket *buckets, **bucket_last;

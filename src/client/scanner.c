@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "client/op.h"
-#include "client/predicate.h"
 #include "client/scan_private.h"
 #include "client/scanners.h"
 
@@ -42,7 +41,6 @@ void fl_scanner_unref(fl_scanner *scanner)
         fl_scan_plan_deinit(&scanner->plans[i]);
     }
     fl_free(scanner->plans);
-    fluss_pred_free(scanner->filter);
     (void)pthread_mutex_destroy(&scanner->lock);
     fl_free(scanner);
 }
@@ -70,13 +68,6 @@ static fluss_code_t fill_scanner(fl_scanner *scanner, fluss_table_t *const *tabl
         }
         FL_TRY(fl_scan_plan_init(&scanner->plans[i], tables[i]->table, opts, err));
         scanner->plan_count++;
-    }
-    if (opts->filter != NULL) {
-        FL_TRY(fl_pred_copy(opts->filter, &scanner->filter, err));
-        for (size_t i = 0; i < count; i++) {
-            FL_TRY(fl_pred_bind(scanner->filter, scanner->plans[i].table->schema, err));
-            scanner->plans[i].filter = scanner->filter;
-        }
     }
     return 0;
 }
