@@ -5,16 +5,17 @@ Goal: our server answers each request as the official one did. Method: all scena
 in which they were recorded, each recorded connection as one of ours; responses compared as decoded
 messages, after what no two servers share is masked: ids (mapped), times, addresses, texts of
 errors, the order of lists that have none. Of batches that a server makes (projected ones,
-changelogs) only headers and change types are compared: ours are aligned to 8 bytes and not to 64.
-Their values are compared by the acceptance tests and tests/interop. Where ours differs on purpose,
-DIFFERENT says so.
+changelogs) headers, change types and values are compared, not bytes: ours are aligned to 8 bytes
+and not to 64. Where ours differs on purpose, DIFFERENT says so.
 """
 
 import json
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from test_batches import schema_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 from wire import API, SCHEMA, SUCCESS, Connection, Server, batches, decode  # noqa: E402
@@ -60,7 +61,7 @@ class Replay:
         self.connections = {}
         self.ids = {"tables": {}, "partitions": {}}
         self.sent = {}  # (conn, request id): our request id
-        self.projected = set()  # the same keys
+        self.projected = {}  # the same keys: the columns of the only table
 
     def connection(self, number, is_sasl):
         if number not in self.connections:
@@ -93,8 +94,9 @@ class Replay:
         connection = self.connection(frame["conn"], is_sasl)
         key = (frame["conn"], frame["request_id"])
         self.sent[key] = connection.send(frame["api"], message)
-        if any(table["projected_fields"] for table in message.get("tables_req", [])):
-            self.projected.add(key)
+        for table in message.get("tables_req", []):
+            if table["projected_fields"]:
+                self.projected[key] = table["projected_fields"]
 
     def answer(self, frame):
         """(recorded, ours) of a response: (type, message) each."""
@@ -105,9 +107,11 @@ class Replay:
         key = (frame["conn"], frame["request_id"])
         return (kind, recorded), connection.answer(self.sent.pop(key))
 
-    def masked(self, message, is_ours, is_projected):
+    def masked(self, message, is_ours, columns, table_id=None):
         """A message in comparable form, with our ids."""
         out = {}
+        if "buckets_resp" in message and "table_id" in message:
+            table_id = self.recorded_id(message["table_id"], is_ours)
         for name, value in message.items():
             if name in MASKED:
                 continue
@@ -116,23 +120,28 @@ class Replay:
                 for newer in NEWER:
                     value.get("properties", {}).pop(newer, None)
             elif name == "records":
-                value = self.masked_records(value, is_projected)
+                value = self.masked_records(value, table_id, columns)
             elif name in IDS:
                 value = value if is_ours else self.ids[IDS[name]].get(value, value)
             elif isinstance(value, dict):
-                value = self.masked(value, is_ours, is_projected)
+                value = self.masked(value, is_ours, columns, table_id)
             elif isinstance(value, list):
                 value = [
-                    self.masked(v, is_ours, is_projected) if isinstance(v, dict) else v
+                    self.masked(v, is_ours, columns, table_id) if isinstance(v, dict) else v
                     for v in value
                 ]
                 value.sort(key=lambda v: json.dumps(v, sort_keys=True, default=repr))
             out[name] = value
         return out
 
+    def recorded_id(self, table_id, is_ours):
+        """The id of a table in the recording."""
+        ids = {ours: recorded for recorded, ours in self.ids["tables"].items()}
+        return ids[table_id] if is_ours else table_id
+
     @staticmethod
-    def masked_records(data, is_projected):
-        """Batches without their time; other bytes as they are."""
+    def masked_records(data, table_id, columns):
+        """Batches without their time; values of those that a server makes; other bytes as is."""
         found = batches(data)
         if not found or sum(12 + b["length"] for b in found) != len(data):
             return data
@@ -140,12 +149,12 @@ class Replay:
         for b in found:
             is_changelog = b["magic"] == 0 and b["bytes"][27] & 1 == 0
             end = 48 + (b["records"] if is_changelog else 0)
-            is_made = is_projected or is_changelog
-            out.append(
-                b["bytes"][:8] + b["bytes"][25:end]
-                if is_made
-                else b["bytes"][:13] + b["bytes"][21:]
-            )
+            if is_changelog or columns:
+                values = rows_of(b["bytes"][end:], schema_of(str(table_id), columns))
+                assert len(values) == b["records"]
+                out.append((b["bytes"][:8] + b["bytes"][25:end], values))
+            else:
+                out.append(b["bytes"][:13] + b["bytes"][21:])
         return out
 
     def learn(self, recorded, ours):
@@ -160,6 +169,15 @@ class Replay:
                 for a, b in zip(in_order(value), in_order(ours[name])):
                     if isinstance(a, dict):
                         self.learn(a, b)
+
+
+def rows_of(payload, schema):
+    """The rows of an Arrow payload, as text: a NaN equals itself. No payload: no rows."""
+    if not payload:
+        return []
+    batch = pa.ipc.read_record_batch(pa.ipc.read_message(pa.py_buffer(payload)), schema)
+    batch.validate(full=True)
+    return [repr(row) for row in batch.to_pylist()]
 
 
 def in_order(values):
@@ -214,9 +232,9 @@ def compare(replay, scenario, frame):
         check_versions(recorded, ours)
         return None
     replay.learn(recorded, ours)
-    is_projected = (frame["conn"], frame["request_id"]) in replay.projected
-    ours = replay.masked(ours, True, is_projected)
-    recorded = replay.masked(recorded, False, is_projected)
+    columns = replay.projected.get((frame["conn"], frame["request_id"]))
+    ours = replay.masked(ours, True, columns)
+    recorded = replay.masked(recorded, False, columns)
     return None if ours == recorded else (ours, recorded)
 
 
