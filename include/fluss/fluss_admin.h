@@ -264,6 +264,18 @@ FLUSS_API fluss_future_t *fluss_kv_snapshots(fluss_conn_t *conn, fluss_path_t pa
                                              int32_t bucket);
 
 /**
+ * List the key-value snapshots that are kept: the newest ones, and those that leases hold.
+ *
+ * @param table_id      as in fluss_table_info
+ * @param partition_id  -1: the table has no partitions
+ * @return -> result (table_id, partition_id, bucket, snapshot_id), a row a snapshot.
+ *         FLUSS_E_TABLE_NOT_EXIST, FLUSS_E_PARTITION_NOT_EXISTS
+ * Thread: any. Source: Admin.listKvSnapshots.
+ */
+FLUSS_API fluss_future_t *fluss_list_kv_snapshots(fluss_conn_t *conn, int64_t table_id,
+                                                  int64_t partition_id);
+
+/**
  * Keep snapshots from being removed, for a while.
  *
  * @param lease_id     name of the lease, made when new
@@ -297,6 +309,16 @@ FLUSS_API fluss_future_t *fluss_release_snapshots(fluss_conn_t *conn, const char
  */
 FLUSS_API fluss_future_t *fluss_remote_log_manifests(fluss_conn_t *conn, int64_t table_id,
                                                      int64_t partition_id);
+
+/**
+ * Get what opens the cluster's remote files: those of the log, of snapshots.
+ *
+ * @return -> result (scheme, token, expires_ms, key, value), a row for each further setting of the
+ *         file system, at least one; token is JSON, empty when none is needed; expires_ms in ms
+ *         since 1970, null: never. FLUSS_E_SECURITY_TOKEN_EXCEPTION
+ * Thread: any. Source: SecurityTokenManager.
+ */
+FLUSS_API fluss_future_t *fluss_file_system_token(fluss_conn_t *conn);
 
 #ifdef __cplusplus
 }

@@ -116,6 +116,19 @@ static PyObject *remote_log_manifests(PyObject *module, PyObject *args)
                  convert);
 }
 
+/** list_kv_snapshots(conn, table_id, partition_id, convert) */
+static PyObject *list_kv_snapshots(PyObject *module, PyObject *args)
+{
+    fluss_conn_t *conn;
+    long long table_id, partition_id;
+    PyObject *convert;
+    if (!PyArg_ParseTuple(args, "O&LLO", fc_to_conn, &conn, &table_id, &partition_id, &convert)) {
+        return NULL;
+    }
+    return start(module, fluss_list_kv_snapshots(conn, table_id, partition_id), FC_RESULT_RESULT,
+                 convert);
+}
+
 /* ---- cluster ---- */
 
 typedef fluss_future_t *(*plain_fn)(fluss_conn_t *conn);
@@ -143,6 +156,11 @@ static PyObject *cluster_health(PyObject *module, PyObject *args)
 static PyObject *cluster_configs(PyObject *module, PyObject *args)
 {
     return plain(module, args, fluss_cluster_configs);
+}
+
+static PyObject *file_system_token(PyObject *module, PyObject *args)
+{
+    return plain(module, args, fluss_file_system_token);
 }
 
 /** alter_cluster_configs(conn, [(key, value or None)]) */
@@ -296,6 +314,8 @@ PyMethodDef fc_admin_more_methods[] = {
     {"lease_snapshots", lease_snapshots, METH_VARARGS, NULL},
     {"release_snapshots", release_snapshots, METH_VARARGS, NULL},
     {"remote_log_manifests", remote_log_manifests, METH_VARARGS, NULL},
+    {"list_kv_snapshots", list_kv_snapshots, METH_VARARGS, NULL},
+    {"file_system_token", file_system_token, METH_VARARGS, NULL},
     {"server_nodes", server_nodes, METH_VARARGS, NULL},
     {"cluster_health", cluster_health, METH_VARARGS, NULL},
     {"cluster_configs", cluster_configs, METH_VARARGS, NULL},

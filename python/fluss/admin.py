@@ -417,6 +417,11 @@ class FlussAdmin(_Answer):
             self._handle, _path(table_path), partition_name, snapshot_id, bucket_id, _rows
         )
 
+    def list_kv_snapshots(self, table_id: int, partition_id: int | None = None) -> FlussFuture:
+        """The KV snapshots that are kept, as dicts."""
+        number = -1 if partition_id is None else partition_id
+        return _core.list_kv_snapshots(self._handle, table_id, number, _rows)
+
     def acquire_kv_snapshot_lease(
         self, lease_id: str, snapshots: Mapping[TableBucket, int], duration_ms: int
     ) -> FlussFuture:
@@ -437,6 +442,10 @@ class FlussAdmin(_Answer):
     ) -> FlussFuture:
         number = -1 if partition_id is None else partition_id
         return _core.remote_log_manifests(self._handle, table_id, number, _rows)
+
+    def get_file_system_security_token(self) -> FlussFuture:
+        """What opens the cluster's remote files, a dict: scheme, token, expires_ms, properties."""
+        return _core.file_system_token(self._handle, _token)
 
     # --- cluster ---
 
@@ -498,6 +507,13 @@ class FlussAdmin(_Answer):
 
     def __repr__(self) -> str:
         return "FlussAdmin()"
+
+
+def _token(found: Any) -> dict[str, Any]:
+    rows = _rows(found)
+    token = {name: rows[0][name] for name in ("scheme", "token", "expires_ms")}
+    token["properties"] = {row["key"]: row["value"] for row in rows if row["key"] is not None}
+    return token
 
 
 def _positions(offsets: Mapping[TableBucket, int]) -> list[tuple[int, int, int, int]]:

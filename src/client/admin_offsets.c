@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that ask the leaders of a table's buckets: offsets and statistics. Both find the table
- * first, send one request a leader, and answer when the last has come. */
+ * first, send one request a leader, and answer when the last has come. Statistics of a partitioned
+ * table are asked for one partition after the other. */
 #include <fluss/fluss_admin.h>
 #include <string.h>
 
@@ -12,6 +13,8 @@ enum { OFFSET_EARLIEST = 0, OFFSET_LATEST = 1, OFFSET_TIMESTAMP = 2 };
 typedef struct asking {
     fl_msg_pb_table_path path;
     const char *partition;
+    const char **partitions; /* of a partitioned table, to ask for in turn */
+    size_t partition_count, partition_next;
     fl_located located;
     int32_t *buckets; /* wanted; all when none were named */
     size_t bucket_count;
@@ -25,19 +28,29 @@ typedef struct asking {
 } asking;
 
 static void locate(fl_op *op);
+static void ask_partition(fl_op *op);
 
 static void start_round(fl_op *op)
 {
     asking *a = op->state;
     fluss_result_free(a->result);
     a->result = NULL;
-    locate(op);
+    if (a->partitions != NULL) {
+        a->partition_next = 0;
+        ask_partition(op);
+    } else {
+        op->kind->start(op);
+    }
 }
 
 static void finish_part(fl_op *op)
 {
     asking *a = op->state;
     if (--a->pending > 0) {
+        return;
+    }
+    if (a->err.code == 0 && a->partition_next < a->partition_count) {
+        ask_partition(op);
         return;
     }
     fluss_result_t *result = a->result;
@@ -318,7 +331,102 @@ static void send_stats(fl_op *op, const char *address, const int32_t *buckets, s
     }
 }
 
-static const fl_op_kind stats_kind = {.start = locate};
+/* Buckets of another partition; an answer without rows when there are no partitions. */
+static void ask_partition(fl_op *op)
+{
+    asking *a = op->state;
+    fluss_error_t err;
+    if (a->partition_next < a->partition_count) {
+        a->partition = a->partitions[a->partition_next++];
+        fl_op_locate(op, &a->path, a->partition, &a->located, on_located);
+        return;
+    }
+    fluss_result_t *empty = fl_result_new(a->columns, a->column_count);
+    if (empty == NULL) {
+        (void)fl_error_nomem(&err);
+        fl_op_fail(op, &err);
+        return;
+    }
+    fl_op_complete(op, (fl_value){.kind = FL_VALUE_RESULT, .v.object = empty});
+}
+
+/* The values of a partition joined by '$', as it is named. */
+static const char *partition_name(fl_op *op, const fl_msg_pb_partition_spec *spec)
+{
+    size_t size = 1;
+    for (size_t i = 0; i < spec->partition_key_values_count; i++) {
+        size += spec->partition_key_values[i].value.size + 1;
+    }
+    char *name = fl_arena_alloc(&op->arena, size);
+    char *at = name;
+    for (size_t i = 0; i < spec->partition_key_values_count && name != NULL; i++) {
+        const fl_slice value = spec->partition_key_values[i].value;
+        if (i != 0) {
+            *at++ = '$';
+        }
+        if (value.size != 0) {
+            memcpy(at, value.data, value.size);
+        }
+        at += value.size;
+    }
+    return name;
+}
+
+static void on_partitions(void *context, const fl_reply *reply, const fluss_error_t *failure,
+                          bool was_sent)
+{
+    (void)was_sent;
+    fl_op *op = context;
+    asking *a = op->state;
+    fluss_error_t err;
+    if (failure != NULL) {
+        if (fl_op_may_retry(op, failure)) {
+            fl_op_retry(op, start_round);
+        } else {
+            fl_op_fail(op, failure);
+        }
+        return;
+    }
+    const fl_msg_list_partition_infos_response *response = reply->message;
+    const size_t count = response->partitions_info_count;
+    bool is_complete = true;
+    a->partitions = fl_arena_array(&op->arena, count, sizeof(*a->partitions));
+    for (size_t i = 0; i < count && is_complete && a->partitions != NULL; i++) {
+        a->partitions[i] = partition_name(op, &response->partitions_info[i].partition_spec);
+        is_complete = a->partitions[i] != NULL;
+    }
+    if (a->partitions == NULL || !is_complete) {
+        (void)fl_error_nomem(&err);
+        fl_op_fail(op, &err);
+        return;
+    }
+    a->partition_count = count;
+    ask_partition(op);
+}
+
+static void on_stats_located(fl_op *op)
+{
+    asking *a = op->state;
+    fluss_error_t err;
+    if (!a->located.is_partitioned) {
+        on_located(op);
+        return;
+    }
+    const fl_msg_list_partition_infos_request request = {.table_path = a->path};
+    if (fl_op_call(op, fl_metadata_coordinator(op->client->metadata), FL_API_LIST_PARTITION_INFOS,
+                   &request, on_partitions, &err) != 0) {
+        fl_op_fail(op, &err);
+    }
+}
+
+static void locate_for_stats(fl_op *op)
+{
+    asking *a = op->state;
+    a->located.may_be_partitioned = true;
+    fl_op_locate(op, &a->path, NULL, &a->located, on_stats_located);
+}
+
+static const fl_op_kind stats_kind = {.start = locate_for_stats};
 
 fluss_future_t *fluss_table_stats(fluss_conn_t *conn, fluss_path_t path)
 {

@@ -191,6 +191,54 @@ fluss_future_t *fluss_kv_snapshots(fluss_conn_t *conn, fluss_path_t path, const 
     return fl_op_submit(op);
 }
 
+/* ---- all snapshots ---- */
+
+static const fl_result_column snapshot_columns[] = {
+    {"table_id", true},
+    {"partition_id", true},
+    {"bucket", true},
+    {"snapshot_id", true},
+};
+
+static fluss_code_t finish_list(fl_op *op, const fl_reply *reply, fl_value *value,
+                                fluss_error_t *err)
+{
+    (void)op;
+    const fl_msg_list_kv_snapshots_response *response = reply->message;
+    fluss_result_t *result = fl_result_new(snapshot_columns, FL_COUNT_OF(snapshot_columns));
+    fluss_code_t rc = result != NULL ? 0 : fl_error_nomem(err);
+    for (size_t i = 0; i < response->active_snapshots_count && rc == 0; i++) {
+        const fl_msg_pb_kv_snapshot *snapshot = &response->active_snapshots[i];
+        const fl_cell cells[] = {
+            fl_cell_number(response->table_id),
+            fl_cell_number_if(response->has_partition_id, response->partition_id),
+            fl_cell_number(snapshot->bucket_id),
+            fl_cell_number_if(snapshot->has_snapshot_id, snapshot->snapshot_id),
+        };
+        rc = fl_result_append(result, cells, err);
+    }
+    return fl_admin_result(rc, result, value);
+}
+
+static const fl_op_kind list_kind = {
+    .key = FL_API_LIST_KV_SNAPSHOTS,
+    .is_read = true,
+    .request_size = sizeof(fl_msg_list_kv_snapshots_request),
+    .finish = finish_list,
+};
+
+fluss_future_t *fluss_list_kv_snapshots(fluss_conn_t *conn, int64_t table_id, int64_t partition_id)
+{
+    fl_op *op = fl_admin_op(conn, &list_kind);
+    fl_msg_list_kv_snapshots_request *request = fl_admin_request(op);
+    if (request != NULL) {
+        request->table_id = table_id;
+        request->has_partition_id = partition_id >= 0;
+        request->partition_id = partition_id;
+    }
+    return fl_op_submit(op);
+}
+
 /* ---- leases ---- */
 
 static const fl_result_column lease_columns[] = {
@@ -344,4 +392,48 @@ fluss_future_t *fluss_remote_log_manifests(fluss_conn_t *conn, int64_t table_id,
         request->partition_id = partition_id;
     }
     return fl_op_submit(op);
+}
+
+/* ---- access to remote files ---- */
+
+static const fl_result_column token_columns[] = {
+    {"scheme", false}, {"token", false}, {"expires_ms", true}, {"key", false}, {"value", false},
+};
+
+static fluss_code_t finish_token(fl_op *op, const fl_reply *reply, fl_value *value,
+                                 fluss_error_t *err)
+{
+    (void)op;
+    const fl_msg_get_file_system_security_token_response *response = reply->message;
+    const size_t count = response->addition_info_count;
+    fluss_result_t *result = fl_result_new(token_columns, FL_COUNT_OF(token_columns));
+    fluss_code_t rc = result != NULL ? 0 : fl_error_nomem(err);
+    for (size_t i = 0; (i == 0 || i < count) && rc == 0; i++) {
+        fl_cell cells[] = {
+            fl_cell_text(response->schema),
+            fl_cell_text(response->token),
+            fl_cell_number_if(response->has_expiration_time, response->expiration_time),
+            {0},
+            {0},
+        };
+        if (i < count) {
+            cells[3] = fl_cell_text(response->addition_info[i].key);
+            cells[4] = fl_cell_text(response->addition_info[i].value);
+        }
+        rc = fl_result_append(result, cells, err);
+    }
+    return fl_admin_result(rc, result, value);
+}
+
+static const fl_op_kind token_kind = {
+    .key = FL_API_GET_FILESYSTEM_SECURITY_TOKEN,
+    .target = FL_TARGET_ANY_SERVER,
+    .is_read = true,
+    .request_size = sizeof(fl_msg_get_file_system_security_token_request),
+    .finish = finish_token,
+};
+
+fluss_future_t *fluss_file_system_token(fluss_conn_t *conn)
+{
+    return fl_op_submit(fl_admin_op(conn, &token_kind));
 }

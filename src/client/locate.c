@@ -94,9 +94,11 @@ static fluss_code_t read_info(const locating *l, const fl_msg_get_table_info_res
         .table_id = info->table_id,
         .partition_id = FL_NO_PARTITION,
         .bucket_count = desc->bucket_count,
+        .may_be_partitioned = l->located->may_be_partitioned,
+        .is_partitioned = is_partitioned,
     };
     fl_table_desc_free(desc);
-    if (is_partitioned && l->partition == NULL) {
+    if (is_partitioned && l->partition == NULL && !l->located->may_be_partitioned) {
         return fl_error_argument(err, "table %s.%s is partitioned: name a partition", l->database,
                                  l->table);
     }
@@ -125,7 +127,12 @@ static void on_info(void *context, const fl_reply *reply, const fluss_error_t *f
         fl_op_fail(op, &err);
         return;
     }
-    refresh(op);
+    const locating *l = op->state;
+    if (l->located->is_partitioned && l->partition == NULL) {
+        done(op);
+    } else {
+        refresh(op);
+    }
 }
 
 static void on_servers(void *context, const fluss_error_t *failure)

@@ -82,6 +82,9 @@ void fl_op_send(fl_op *op);
 typedef struct fl_located {
     int64_t table_id, partition_id; /* -1: not partitioned */
     int32_t bucket_count;
+    bool may_be_partitioned; /* set before: a partitioned table is found without naming a partition;
+                                no leader is waited for then */
+    bool is_partitioned;
 } fl_located;
 
 /**

@@ -5,6 +5,7 @@
 #include "protocol/messages.h"
 #include "server/handlers.h"
 #include "server/handlers_private.h"
+#include "server/kv_tablet.h"
 #include "server/server.h"
 #include "server/visit.h"
 
@@ -111,11 +112,23 @@ typedef struct stats_state {
     fl_msg_pb_table_stats_resp_for_bucket *answers;
 } stats_state;
 
+/* Records of a log; live rows of a primary-key table, which a changelog without old rows does not
+ * tell. */
 static fluss_code_t count_rows(fl_tablet *tablet, int64_t *rows, fluss_error_t *err)
 {
+    fl_kv_tablet *kv;
     FL_TRY(fl_tablet_open(tablet, err));
-    *rows = fl_log_store_end_offset(tablet->log) - fl_log_store_start_offset(tablet->log);
-    return 0;
+    if (!tablet->info->has_primary_key) {
+        *rows = fl_log_store_end_offset(tablet->log) - fl_log_store_start_offset(tablet->log);
+        return 0;
+    }
+    FL_TRY(fl_tablet_kv(tablet, &kv, err));
+    *rows = fl_kv_tablet_row_count(kv);
+    return *rows >= 0
+               ? 0
+               : fl_error(err, FLUSS_E_INVALID_TABLE, FLUSS_KIND_SERVER,
+                          "The rows of table '%s.%s' are not counted: its changelog image is WAL.",
+                          tablet->info->database, tablet->info->name);
 }
 
 static void stats_each(fl_request *req, size_t index, fl_tablet *tablet)
