@@ -12,13 +12,16 @@
 #include "client/metadata.h"
 #include "client/predicate.h"
 #include "client/random.h"
+#include "client/remote_log.h"
 #include "client/scan_private.h"
 
 enum {
     DECODE_HERE_BYTES_MAX = 64 * 1024,
     ACTIVE_MS = 2000, /* fetch ahead so long after the last poll */
     RETRY_MS_MIN = 10,
-    RETRY_MS_MAX = 1000
+    RETRY_MS_MAX = 1000,
+    REMOTE_RETRIES_MAX = 5,
+    FAILURES_MAX = 8 /* in a row, before a poll is told that metadata are refused */
 };
 
 /* One bucket's part of a fetch. */
@@ -27,9 +30,13 @@ typedef struct fetch_part {
     const fl_scan_plan *plan;
     uint64_t generation;
     int64_t offset; /* asked for; then: the next one */
-    bool is_answered;
-    fluss_error_t err; /* code 0: none */
-    fl_slice records;  /* views the frame */
+    bool is_answered, is_remote;
+    bool is_projected;    /* asked for chosen columns */
+    bool lacks_columns;   /* its last batch has not all of the columns that are chosen */
+    fluss_error_t err;    /* code 0: none */
+    fl_remote_log remote; /* where the records are, when they are tiered */
+    fl_frame *frame;      /* of tiered records, else the answer's; shares */
+    fl_slice records;     /* views the frame */
     int64_t filtered_end;
     fl_piece *pieces, **pieces_last;
     size_t bytes;
@@ -41,6 +48,7 @@ typedef struct fl_fetch {
     fl_client *client;   /* shares */
     char address[FL_ADDRESS_SIZE_MAX];
     fl_frame *frame; /* shares */
+    bool is_whole;   /* asks for all columns, whatever the plan says */
     fetch_part *parts;
     size_t part_count;
     size_t bytes;
@@ -50,6 +58,8 @@ static void free_fetch(fl_fetch *fetch)
 {
     for (size_t i = 0; i < fetch->part_count; i++) {
         fl_pieces_free(fetch->parts[i].pieces);
+        fl_frame_unref(fetch->parts[i].frame);
+        fl_remote_log_deinit(&fetch->parts[i].remote);
     }
     fl_frame_unref(fetch->frame);
     fl_free(fetch->parts);
@@ -68,33 +78,54 @@ static bool is_passing(const fluss_error_t *err)
            err->code == FLUSS_E_UNKNOWN_SERVER_ERROR;
 }
 
-/* Lock: held. */
-static void part_failed(fl_fetch *fetch, fl_scan_bucket *bucket, const fluss_error_t *err)
+/* Lock: held. Not again before a back-off. */
+static void back_off(fl_scan_bucket *bucket)
 {
-    fl_metric_add(&fetch->client->metrics.fetch_failures, 1);
-    if (err->kind != FLUSS_KIND_CORRUPT && is_passing(err)) {
-        if (err->code != FLUSS_E_UNKNOWN_SERVER_ERROR) {
-            fl_metadata_forget_leader(fetch->client->metadata, &bucket->id);
-        }
-        const int shift = bucket->failed_count < 7 ? bucket->failed_count : 7;
-        int64_t delay = (int64_t)RETRY_MS_MIN << shift;
-        delay = delay < RETRY_MS_MAX ? delay : RETRY_MS_MAX;
-        bucket->failed_count++;
-        bucket->not_before_ms =
-            fl_clock_ms() + delay / 2 + (int64_t)(fl_random() % (uint64_t)(delay / 2 + 1));
-        fl_log(FL_LOG_DEBUG, "scanner", "bucket %d: %.800s", bucket->id.bucket, err->message);
-        return;
-    }
+    const int shift = bucket->failed_count < 7 ? bucket->failed_count : 7;
+    int64_t delay = (int64_t)RETRY_MS_MIN << shift;
+    delay = delay < RETRY_MS_MAX ? delay : RETRY_MS_MAX;
+    bucket->failed_count++;
+    bucket->not_before_ms =
+        fl_clock_ms() + delay / 2 + (int64_t)(fl_random() % (uint64_t)(delay / 2 + 1));
+}
+
+/* Lock: held. For the next poll. */
+static void keep_failure(fl_scan_bucket *bucket, const fluss_error_t *err)
+{
     fl_free(bucket->failure);
     bucket->failure = fl_alloc(sizeof(*err));
     if (bucket->failure != NULL) {
         *bucket->failure = *err;
-        if (err->code == FLUSS_E_LOG_OFFSET_OUT_OF_RANGE) {
-            fl_error_prefix(bucket->failure,
-                            "table %s.%s, bucket %d, offset %lld: ", bucket->plan->table->database,
-                            bucket->plan->table->name, bucket->id.bucket,
-                            (long long)bucket->fetch_offset);
+    }
+}
+
+/* Lock: held. */
+static void part_failed(fl_fetch *fetch, const fetch_part *part, fl_scan_bucket *bucket)
+{
+    const fluss_error_t *err = &part->err;
+    fl_metric_add(&fetch->client->metrics.fetch_failures, 1);
+    if (part->is_projected && err->code == FLUSS_E_INVALID_COLUMN_PROJECTION) {
+        bucket->wants_whole = true; /* a batch that is older than the columns: take all it has */
+        return;
+    }
+    if (part->is_remote && bucket->failed_count < REMOTE_RETRIES_MAX) {
+        back_off(bucket); /* the segment may have been dropped: the server knows what is there */
+        fl_log(FL_LOG_DEBUG, "scanner", "bucket %d: %.800s", bucket->id.bucket, err->message);
+        return;
+    }
+    if (err->kind != FLUSS_KIND_CORRUPT && is_passing(err)) {
+        if (err->code != FLUSS_E_UNKNOWN_SERVER_ERROR) {
+            fl_metadata_forget_leader(fetch->client->metadata, &bucket->id);
         }
+        back_off(bucket);
+        fl_log(FL_LOG_DEBUG, "scanner", "bucket %d: %.800s", bucket->id.bucket, err->message);
+        return;
+    }
+    keep_failure(bucket, err);
+    if (bucket->failure != NULL && err->code == FLUSS_E_LOG_OFFSET_OUT_OF_RANGE) {
+        fl_error_prefix(
+            bucket->failure, "table %s.%s, bucket %d, offset %lld: ", bucket->plan->table->database,
+            bucket->plan->table->name, bucket->id.bucket, (long long)bucket->fetch_offset);
     }
 }
 
@@ -117,7 +148,10 @@ static void part_arrived(fl_fetch *fetch, fetch_part *part, fl_scan_bucket *buck
     if (part->offset > bucket->fetch_offset) {
         bucket->fetch_offset = part->offset;
     }
-    bucket->failed_count = 0;
+    if (part->err.code == 0) {
+        bucket->failed_count = 0;
+        bucket->wants_whole = bucket->wants_whole && part->lacks_columns;
+    }
 }
 
 static void finish(fl_fetch *fetch)
@@ -132,7 +166,7 @@ static void finish(fl_fetch *fetch)
         }
         bucket->is_fetching = false;
         if (part->err.code != 0) {
-            part_failed(fetch, bucket, &part->err);
+            part_failed(fetch, part, bucket);
         }
         part_arrived(fetch, part, bucket);
     }
@@ -164,9 +198,18 @@ static fluss_code_t add_piece(fetch_part *part, fl_chunk *chunk, int64_t next_of
     return 0;
 }
 
-static fluss_code_t decode_part(fetch_part *part, fl_frame *frame, fluss_error_t *err)
+/* A tiered batch was not tested by the server. Skipped ones still move the position. */
+static bool may_match(const fetch_part *part, const fl_log_batch *batch)
 {
-    const bool is_arrow = part->plan->table->settings.log_format == FL_LOG_FORMAT_ARROW;
+    return !part->is_remote || part->plan->filter == NULL ||
+           fl_scan_batch_may_match(part->plan, batch);
+}
+
+static fluss_code_t decode_part(fetch_part *part, fluss_error_t *err)
+{
+    const fl_scan_plan *plan = part->plan;
+    const bool is_arrow = plan->table->settings.log_format == FL_LOG_FORMAT_ARROW;
+    fl_wire_batch wire = {.frame = part->frame, .is_projected = part->is_projected};
     size_t position = 0;
     while (position < part->records.size) {
         const fl_slice rest = fl_slice_sub(part->records, position, part->records.size - position);
@@ -175,15 +218,17 @@ static fluss_code_t decode_part(fetch_part *part, fl_frame *frame, fluss_error_t
         if (size == 0 || size > rest.size) {
             break; /* cut off by the size limit */
         }
-        fl_log_batch batch;
-        FL_TRY(fl_log_batch_open(fl_slice_sub(rest, 0, size), is_arrow, &batch, err));
-        const int64_t next = fl_log_batch_next_offset(&batch);
+        FL_TRY(fl_log_batch_open(fl_slice_sub(rest, 0, size), is_arrow, &wire.batch, err));
+        const int64_t next = fl_log_batch_next_offset(&wire.batch);
         if (next > part->offset) {
-            fl_chunk *chunk;
-            FL_TRY(fl_scan_decode(part->plan, &part->id, &batch, frame, part->offset, &chunk, err));
+            fl_chunk *chunk = NULL;
+            if (may_match(part, &wire.batch)) {
+                FL_TRY(fl_scan_decode(plan, &part->id, &wire, part->offset, &chunk, err));
+            }
             FL_TRY(add_piece(part, chunk, next, err));
             part->offset = next;
         }
+        part->lacks_columns = fl_scan_lacks_columns(plan, wire.batch.schema_id);
         position += size;
     }
     if (part->filtered_end >= 0 && part->filtered_end > part->offset) {
@@ -199,7 +244,7 @@ static void decode(fl_work *work)
     for (size_t i = 0; i < fetch->part_count; i++) {
         fetch_part *part = &fetch->parts[i];
         fluss_error_t err;
-        if (part->err.code == 0 && decode_part(part, fetch->frame, &err) != 0) {
+        if (part->err.code == 0 && decode_part(part, &err) != 0) {
             part->err = err;
         }
     }
@@ -279,6 +324,46 @@ static void start_decoding(fl_fetch *fetch)
     }
 }
 
+/* ---- tiered logs ---- */
+
+/* One step of the tiered log of each bucket whose records are there. */
+static void read_remote(fl_work *work)
+{
+    fl_fetch *fetch = FL_CONTAINER_OF(work, fl_fetch, work);
+    const fluss_config_t *config = fetch->client->config;
+    const size_t wanted =
+        (size_t)config->fetch_bucket_size_max.number * (size_t)config->remote_prefetch.number;
+    const size_t size_max = wanted < (size_t)config->fetch_size_max.number
+                                ? wanted
+                                : (size_t)config->fetch_size_max.number;
+    for (size_t i = 0; i < fetch->part_count; i++) {
+        fetch_part *part = &fetch->parts[i];
+        fl_frame *frame;
+        if (!part->is_remote || part->err.code != 0) {
+            continue;
+        }
+        if (fl_remote_log_read(&part->remote, part->offset, size_max, &frame, &part->err) != 0) {
+            fl_error_prefix(&part->err,
+                            "table %s.%s, bucket %d, offset %lld: ", part->plan->table->database,
+                            part->plan->table->name, part->id.bucket, (long long)part->offset);
+            continue;
+        }
+        part->err.code = 0;
+        fl_frame_unref(part->frame);
+        part->frame = frame;
+        part->records = fl_slice_of(frame->data, frame->size);
+        fetch->bytes += frame->size;
+        fl_metric_add(&fetch->client->metrics.remote_bytes_read, (long long)frame->size);
+    }
+}
+
+static void on_remote_read(fl_work *work)
+{
+    fl_fetch *fetch = FL_CONTAINER_OF(work, fl_fetch, work);
+    fl_metric_add(&fetch->client->metrics.bytes_read, (long long)fetch->bytes);
+    start_decoding(fetch);
+}
+
 /* ---- the answer ---- */
 
 static fetch_part *find_part(fl_fetch *fetch, int64_t table_id,
@@ -311,13 +396,16 @@ static void read_answer(fl_fetch *fetch, fetch_part *part,
         return;
     }
     if (answer->has_remote_log_fetch_info) {
-        (void)fl_error(&part->err, FLUSS_E_CLIENT, FLUSS_KIND_UNSUPPORTED,
-                       "offset %lld lies in the tiered log at %.*s, which this client can't read",
-                       (long long)part->offset,
-                       (int)answer->remote_log_fetch_info.remote_log_tablet_dir.size,
-                       (const char *)answer->remote_log_fetch_info.remote_log_tablet_dir.data);
+        fluss_error_t err;
+        part->is_remote =
+            fl_remote_log_init(&part->remote, &answer->remote_log_fetch_info, &err) == 0;
+        part->is_projected = false; /* the files hold whole rows */
+        if (!part->is_remote) {
+            part->err = err;
+        }
         return;
     }
+    part->frame = fl_frame_ref(fetch->frame);
     part->records = answer->records;
     part->filtered_end = answer->has_filtered_end_offset ? answer->filtered_end_offset : -1;
     fetch->bytes += answer->records.size;
@@ -344,6 +432,18 @@ static void on_fetched(void *context, const fl_reply *reply, const fluss_error_t
             }
         }
     }
+    bool is_remote = false;
+    for (size_t i = 0; i < fetch->part_count; i++) {
+        is_remote |= fetch->parts[i].is_remote;
+    }
+    if (is_remote) {
+        fetch->work = (fl_work){.work = read_remote, .done = on_remote_read};
+        if (fl_loop_work(fetch->client->loop, &fetch->work, NULL) != 0) {
+            read_remote(&fetch->work);
+            on_remote_read(&fetch->work);
+        }
+        return;
+    }
     fl_metric_add(&fetch->client->metrics.bytes_read, (long long)fetch->bytes);
     start_decoding(fetch);
 }
@@ -355,9 +455,11 @@ static fluss_code_t build_table(const fl_fetch *fetch, const fl_scan_plan *plan,
                                 fluss_error_t *err)
 {
     table->table_id = plan->table->table_id;
-    table->projection_pushdown_enabled = plan->wire_columns != NULL;
-    table->projected_fields = plan->wire_columns;
-    table->projected_fields_count = plan->wire_columns != NULL ? plan->wire_column_count : 0;
+    if (plan->wire_columns != NULL && !fetch->is_whole) {
+        table->projection_pushdown_enabled = true;
+        table->projected_fields = plan->wire_columns;
+        table->projected_fields_count = plan->wire_column_count;
+    }
     table->buckets_req = fl_arena_array(arena, fetch->part_count, sizeof(*table->buckets_req));
     if (table->buckets_req == NULL) {
         return fl_error_nomem(err);
@@ -484,8 +586,8 @@ static void refresh(fl_scanner *scanner, const fl_scan_bucket *bucket)
 }
 
 /* Lock: held. A fetch of all buckets that want one and are led by `address`. */
-static fl_fetch *build_fetch(fl_scanner *scanner, const char *address, int64_t now, fl_arena *arena,
-                             size_t **sizes)
+static fl_fetch *build_fetch(fl_scanner *scanner, const char *address, bool is_whole, int64_t now,
+                             fl_arena *arena, size_t **sizes)
 {
     size_t count = 0;
     for (const fl_scan_bucket *b = scanner->buckets; b != NULL; b = b->next) {
@@ -501,10 +603,12 @@ static fl_fetch *build_fetch(fl_scanner *scanner, const char *address, int64_t n
     }
     memcpy(fetch->address, address, strlen(address) + 1);
     fetch->parts = parts;
+    fetch->is_whole = is_whole;
     for (fl_scan_bucket *b = scanner->buckets; b != NULL; b = b->next) {
         const fl_metadata *metadata = scanner->client->metadata;
         const char *leader = fl_metadata_server(metadata, fl_metadata_leader(metadata, &b->id));
-        if (leader == NULL || strcmp(leader, address) != 0 || !wants_fetch(scanner, b, now)) {
+        if (leader == NULL || strcmp(leader, address) != 0 || b->wants_whole != is_whole ||
+            !wants_fetch(scanner, b, now)) {
             continue;
         }
         b->is_fetching = true;
@@ -515,6 +619,7 @@ static fl_fetch *build_fetch(fl_scanner *scanner, const char *address, int64_t n
             .plan = b->plan,
             .generation = b->generation,
             .offset = b->fetch_offset,
+            .is_projected = b->plan->wire_columns != NULL && !is_whole,
             .filtered_end = -1,
         };
         part->pieces_last = &part->pieces;
@@ -525,7 +630,7 @@ static fl_fetch *build_fetch(fl_scanner *scanner, const char *address, int64_t n
 }
 
 /* Lock: held. The next bucket to fetch, or the time when there is one. */
-static const char *next_address(fl_scanner *scanner, int64_t now, int64_t *wake_ms)
+static const char *next_address(fl_scanner *scanner, int64_t now, int64_t *wake_ms, bool *is_whole)
 {
     const fl_metadata *metadata = scanner->client->metadata;
     for (const fl_scan_bucket *b = scanner->buckets; b != NULL; b = b->next) {
@@ -537,6 +642,7 @@ static const char *next_address(fl_scanner *scanner, int64_t now, int64_t *wake_
         }
         const char *address = fl_metadata_server(metadata, fl_metadata_leader(metadata, &b->id));
         if (address != NULL) {
+            *is_whole = b->wants_whole;
             return address;
         }
         refresh(scanner, b);
@@ -556,9 +662,10 @@ void fl_scanner_pump(fl_scanner *scanner)
         (void)pthread_mutex_lock(&scanner->lock);
         const bool is_active =
             !scanner->is_closed && (scanner->poll != NULL || now - scanner->polled_ms < ACTIVE_MS);
-        const char *address = is_active ? next_address(scanner, now, &wake_ms) : NULL;
+        bool is_whole = false;
+        const char *address = is_active ? next_address(scanner, now, &wake_ms, &is_whole) : NULL;
         if (address != NULL) {
-            fetch = build_fetch(scanner, address, now, &arena, &sizes);
+            fetch = build_fetch(scanner, address, is_whole, now, &arena, &sizes);
         }
         (void)pthread_mutex_unlock(&scanner->lock);
         fluss_error_t err;

@@ -86,16 +86,17 @@ static fluss_code_t decode_log(limit_scan *s, fluss_error_t *err)
     fl_slice rest = s->records;
     while (rest.size > 0) {
         size_t size;
-        fl_log_batch batch;
+        fl_wire_batch wire = {.frame = s->frame};
         FL_TRY(fl_log_batch_size(rest, &size, err));
         if (size == 0 || size > rest.size) {
             break;
         }
-        FL_TRY(fl_log_batch_open(fl_slice_sub(rest, 0, size), is_arrow, &batch, err));
-        const int64_t skipped = surplus < batch.record_count ? surplus : batch.record_count;
+        FL_TRY(fl_log_batch_open(fl_slice_sub(rest, 0, size), is_arrow, &wire.batch, err));
+        const int32_t count = wire.batch.record_count;
+        const int64_t skipped = surplus < count ? surplus : count;
         fl_chunk *chunk = NULL;
-        FL_TRY(fl_scan_decode(&s->plan, &s->bucket, &batch, s->frame, batch.base_offset + skipped,
-                              &chunk, err));
+        FL_TRY(fl_scan_decode(&s->plan, &s->bucket, &wire, wire.batch.base_offset + skipped, &chunk,
+                              err));
         surplus -= skipped;
         if (chunk != NULL) {
             FL_TRY(add_piece(s, chunk, err));

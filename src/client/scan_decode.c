@@ -56,10 +56,10 @@ fluss_code_t fl_chunk_new(const fluss_bucket_t *bucket, fl_schema *schema, struc
 
 /* The columns of a batch as they are on the wire. A batch of an older, narrower schema has only
  * those that it was written with. */
-static fluss_code_t wire_schema(const fl_scan_plan *plan, const fl_schema *written, fl_schema **out,
-                                fluss_error_t *err)
+static fluss_code_t wire_schema(const fl_scan_plan *plan, const fl_schema *written,
+                                bool is_projected, fl_schema **out, fluss_error_t *err)
 {
-    if (plan->wire_columns == NULL) {
+    if (!is_projected) {
         *out = fl_schema_ref(written);
         return 0;
     }
@@ -156,9 +156,10 @@ out:
 
 /* The batch's columns, in the schema it was written with. */
 static fluss_code_t read_batch(const fl_scan_plan *plan, const fl_schema *written,
-                               const fl_log_batch *batch, fl_frame *frame, fl_chunk *chunk,
-                               fl_schema **schema, fluss_error_t *err)
+                               const fl_wire_batch *from, fl_chunk *chunk, fl_schema **schema,
+                               fluss_error_t *err)
 {
+    const fl_log_batch *batch = &from->batch;
     if (plan->table->settings.log_format != FL_LOG_FORMAT_ARROW) {
         chunk->owned_types = fl_calloc((size_t)batch->record_count + 1, 1);
         if (chunk->owned_types == NULL) {
@@ -169,15 +170,15 @@ static fluss_code_t read_batch(const fl_scan_plan *plan, const fl_schema *writte
         return read_rows(plan, written, batch, chunk->owned_types, &chunk->array, err);
     }
     fl_schema *wire;
-    FL_TRY(wire_schema(plan, written, &wire, err));
-    const fluss_code_t rc = fl_arrow_read(wire, batch->payload, frame, &chunk->array, err);
+    FL_TRY(wire_schema(plan, written, from->is_projected, &wire, err));
+    const fluss_code_t rc = fl_arrow_read(wire, batch->payload, from->frame, &chunk->array, err);
     if (rc != 0) {
         fl_schema_unref(wire);
         return rc;
     }
     if (!batch->is_append_only) {
         chunk->change_types = batch->change_types.data;
-        chunk->frame = fl_frame_ref(frame);
+        chunk->frame = fl_frame_ref(from->frame);
     }
     *schema = wire;
     return 0;
@@ -269,11 +270,11 @@ static fluss_code_t filter_chunk(fl_chunk *chunk, const fl_scan_plan *plan, cons
 }
 
 static fluss_code_t fill_chunk(fl_chunk *chunk, const fl_scan_plan *plan, const fl_schema *written,
-                               const fl_log_batch *batch, fl_frame *frame, int64_t from,
-                               fluss_error_t *err)
+                               const fl_wire_batch *wire, int64_t from, fluss_error_t *err)
 {
+    const fl_log_batch *batch = &wire->batch;
     fl_schema *schema = NULL;
-    FL_TRY(read_batch(plan, written, batch, frame, chunk, &schema, err));
+    FL_TRY(read_batch(plan, written, wire, chunk, &schema, err));
     fluss_code_t rc = 0;
     if (chunk->array.length != batch->record_count) {
         rc = fl_error(err, FLUSS_E_CORRUPT_RECORD, FLUSS_KIND_CORRUPT,
@@ -300,11 +301,12 @@ static fluss_code_t fill_chunk(fl_chunk *chunk, const fl_scan_plan *plan, const 
 }
 
 fluss_code_t fl_scan_decode(const fl_scan_plan *plan, const fluss_bucket_t *bucket,
-                            const fl_log_batch *batch, fl_frame *frame, int64_t from,
-                            fl_chunk **out, fluss_error_t *err)
+                            const fl_wire_batch *wire, int64_t from, fl_chunk **out,
+                            fluss_error_t *err)
 {
+    const fl_log_batch *batch = &wire->batch;
     *out = NULL;
-    if (plan->check_crc && plan->wire_columns == NULL) {
+    if (plan->check_crc && !wire->is_projected) {
         FL_TRY(fl_log_batch_check_crc(batch, err));
     }
     if (batch->record_count == 0 || from >= batch->base_offset + batch->record_count) {
@@ -320,7 +322,7 @@ fluss_code_t fl_scan_decode(const fl_scan_plan *plan, const fluss_bucket_t *buck
     if (rc == 0) {
         atomic_init(&chunk->refs, 1);
         chunk->bucket = *bucket;
-        rc = fill_chunk(chunk, plan, written, batch, frame, from, err);
+        rc = fill_chunk(chunk, plan, written, wire, from, err);
     }
     fl_schema_unref(written);
     if (rc != 0) {
@@ -335,4 +337,35 @@ fluss_code_t fl_scan_decode(const fl_scan_plan *plan, const fluss_bucket_t *buck
     }
     *out = chunk;
     return 0;
+}
+
+bool fl_scan_batch_may_match(const fl_scan_plan *plan, const fl_log_batch *batch)
+{
+    fl_schema *written = fl_table_find_schema(plan->table, batch->schema_id);
+    if (written == NULL || batch->statistics.size == 0) {
+        fl_schema_unref(written);
+        return true;
+    }
+    fl_arena arena;
+    fl_arena_init(&arena);
+    fl_statistics_column *columns;
+    size_t count;
+    const bool is_known =
+        fl_statistics_read(batch->statistics, written, &arena, &columns, &count, NULL) == 0 &&
+        count > 0;
+    const bool may_match = !is_known || fl_filter_may_match(plan->filter, written,
+                                                            batch->record_count, columns, count);
+    fl_arena_deinit(&arena);
+    fl_schema_unref(written);
+    return may_match;
+}
+
+bool fl_scan_lacks_columns(const fl_scan_plan *plan, int32_t schema_id)
+{
+    fl_schema *written = fl_table_find_schema(plan->table, schema_id);
+    const bool lacks =
+        written != NULL && plan->wire_columns != NULL &&
+        (size_t)plan->wire_columns[plan->wire_column_count - 1] >= written->column_count;
+    fl_schema_unref(written);
+    return lacks;
 }

@@ -80,6 +80,7 @@ struct fl_scan_bucket {
     fl_piece *first, **last;
     size_t buffered_bytes, fetch_bytes_max;
     bool is_fetching;
+    bool wants_whole; /* the server can't project what comes next: ask for all columns */
     int failed_count;
     int64_t not_before_ms;
     fluss_error_t *failure; /* for the next poll */
@@ -109,6 +110,7 @@ struct fl_scanner {
     fl_poll *poll;
     bool is_woken, has_progress, is_closed;
     bool is_reading; /* a bounded read owns it */
+    bool is_dropped; /* the handle is gone: the bounded read ends the scanner */
     int64_t polled_ms;
     /* loop only */
     fl_timer *timer;
@@ -121,6 +123,8 @@ struct fluss_scanner {
     fl_client *client;   /* shares */
 };
 
+/** Let the loop end a scanner whose handle is gone. */
+void fl_scanner_end(fl_scanner *scanner, fl_client *client);
 fl_scanner *fl_scanner_ref(fl_scanner *scanner);
 void fl_scanner_unref(fl_scanner *scanner);
 const fl_scan_plan *fl_scanner_plan(const fl_scanner *scanner, int64_t table_id);
@@ -150,10 +154,20 @@ void fl_scanner_give_back(fl_scanner *scanner, fl_piece *pieces);
 void fl_scanner_pump(fl_scanner *scanner);
 
 /* ---- scan_decode.c: any thread ---- */
+/** A batch as it arrived. */
+typedef struct fl_wire_batch {
+    fl_log_batch batch;
+    fl_frame *frame;   /* that it views; borrowed */
+    bool is_projected; /* to the plan's wire_columns */
+} fl_wire_batch;
 /** Decode one batch. @param from first log offset wanted @param chunk NULL when no row remains */
 FLUSS_CHECKED fluss_code_t fl_scan_decode(const fl_scan_plan *plan, const fluss_bucket_t *bucket,
-                                          const fl_log_batch *batch, fl_frame *frame, int64_t from,
-                                          fl_chunk **chunk, fluss_error_t *err);
+                                          const fl_wire_batch *wire, int64_t from, fl_chunk **chunk,
+                                          fluss_error_t *err);
+/** Whether a batch's statistics leave room for a row that passes the plan's filter. */
+bool fl_scan_batch_may_match(const fl_scan_plan *plan, const fl_log_batch *batch);
+/** Whether batches of a schema lack some of the plan's wire_columns. */
+bool fl_scan_lacks_columns(const fl_scan_plan *plan, int32_t schema_id);
 /** A chunk of rows that came one by one: limit scans and lookups. takes the array. */
 FLUSS_CHECKED fluss_code_t fl_chunk_new(const fluss_bucket_t *bucket, fl_schema *schema,
                                         struct ArrowArray *array, bool with_rows, fl_chunk **out,

@@ -67,7 +67,7 @@ static fluss_code_t corrupt(fluss_error_t *err, const char *what, int64_t found,
                     (long long)wanted);
 }
 
-fluss_code_t fl_log_batch_size(fl_slice bytes, size_t *size, fluss_error_t *err)
+fluss_code_t fl_log_batch_claimed_size(fl_slice bytes, size_t *size, fluss_error_t *err)
 {
     *size = 0;
     if (bytes.size < SIZE_KNOWN) {
@@ -86,8 +86,16 @@ fluss_code_t fl_log_batch_size(fl_slice bytes, size_t *size, fluss_error_t *err)
                         "log batch: length at position %d is %d, a header of magic %u needs %zu",
                         AT_LENGTH, length, magic, header_size - LENGTH_END);
     }
-    const size_t total = (size_t)length + LENGTH_END;
-    *size = total <= bytes.size ? total : 0;
+    *size = (size_t)length + LENGTH_END;
+    return 0;
+}
+
+fluss_code_t fl_log_batch_size(fl_slice bytes, size_t *size, fluss_error_t *err)
+{
+    FL_TRY(fl_log_batch_claimed_size(bytes, size, err));
+    if (*size > bytes.size) {
+        *size = 0;
+    }
     return 0;
 }
 

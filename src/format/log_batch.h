@@ -25,6 +25,10 @@ typedef struct fl_log_batch {
 /** Size of the batch at the start of `bytes`; 0: incomplete. @return FLUSS_E_CORRUPT_RECORD:
  * impossible length or magic */
 FLUSS_CHECKED fluss_code_t fl_log_batch_size(fl_slice bytes, size_t *size, fluss_error_t *err);
+/** The size that the batch at the start of `bytes` says it has, also when it is not there whole; 0:
+ * not even its start is. */
+FLUSS_CHECKED fluss_code_t fl_log_batch_claimed_size(fl_slice bytes, size_t *size,
+                                                     fluss_error_t *err);
 /** Read the batch at the start of `bytes`, which holds it whole. Checks lengths and counts, not the
  * CRC.
  * @param is_arrow  where the change types of a changelog batch lie: before an Arrow message, or
