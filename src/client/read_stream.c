@@ -219,8 +219,12 @@ static void release(struct ArrowArrayStream *out)
         bucket->stop_offset = INT64_MAX;
     }
     s->scanner->is_reading = false;
+    const bool is_dropped = s->scanner->is_dropped;
     (void)pthread_mutex_unlock(&s->scanner->lock);
     fl_client *client = s->client;
+    if (is_dropped && !fl_client_is_forked(client)) {
+        fl_scanner_end(s->scanner, client);
+    }
     fl_scanner_unref(s->scanner);
     fl_free(s);
     out->release = NULL;

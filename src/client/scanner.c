@@ -190,6 +190,11 @@ static void run_end(fl_task *task)
     end_task(t);
 }
 
+void fl_scanner_end(fl_scanner *scanner, fl_client *client)
+{
+    (void)post(scanner, client, run_end);
+}
+
 void fluss_scanner_free(fluss_scanner_t *scanner)
 {
     if (scanner == NULL) {
@@ -197,8 +202,15 @@ void fluss_scanner_free(fluss_scanner_t *scanner)
     }
     fl_client *client = scanner->client;
     if (!fl_client_is_forked(client)) {
-        (void)post(scanner->scanner, client, run_end);
-        fl_scanner_unref(scanner->scanner);
+        fl_scanner *core = scanner->scanner;
+        (void)pthread_mutex_lock(&core->lock);
+        core->is_dropped = true;
+        const bool is_reading = core->is_reading;
+        (void)pthread_mutex_unlock(&core->lock);
+        if (!is_reading) {
+            fl_scanner_end(core, client);
+        }
+        fl_scanner_unref(core);
         fl_free(scanner);
         fl_client_unref(client);
     }
