@@ -196,6 +196,7 @@ typedef enum {
     FC_RESULT_SCHEMA,
     FC_RESULT_RESULT,
     FC_RESULT_RECORDS,
+    FC_RESULT_CHANGES,
     FC_RESULT_BATCHES,
     FC_RESULT_ACK,
     FC_RESULT_LOOKUP_ONE,
@@ -267,6 +268,7 @@ PyObject *fc_result_to_list(fluss_result_t *result);
 /* ---- records.c, arrow.c ---- */
 PyObject *fc_records_to_list(fc_codec *codec, fluss_records_t *records); /* takes */
 PyObject *fc_lookup_rows(fc_future *self, fluss_records_t *records);     /* takes */
+PyObject *fc_changes(fc_state *state, fluss_records_t *records);         /* takes */
 PyObject *fc_record_restore(PyObject *module, PyObject *args);
 PyObject *fc_bucket(const fc_state *state, const fluss_bucket_t *bucket);
 PyObject *fc_batches_to_list(fc_state *state, fluss_batches_t *batches); /* takes */

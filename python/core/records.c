@@ -170,7 +170,7 @@ static PyObject *lookup_all(const fc_codec *codec, const fluss_records_t *record
     return list;
 }
 
-static PyObject *lookup_arrow(fc_state *state, const fluss_records_t *records)
+static PyObject *rows_to_arrow(fc_state *state, const fluss_records_t *records)
 {
     struct ArrowSchema schema;
     struct ArrowArray array;
@@ -181,12 +181,81 @@ static PyObject *lookup_arrow(fc_state *state, const fluss_records_t *records)
                                         : fc_raise(state, &err);
 }
 
+/* ---- changelogs: rows as Arrow, and what happened to them ---- */
+
+/* What Arrow columns beside the rows are made of: native 64-bit numbers, and one byte a change. */
+typedef struct change_columns {
+    PyObject *offsets, *timestamps, *changes; /* bytes */
+    PyObject *buckets;                        /* [(table_id, partition_id, bucket, first row)] */
+} change_columns;
+
+static char *bytes_room(PyObject **bytes, size_t size)
+{
+    *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size);
+    return *bytes == NULL ? NULL : PyBytes_AsString(*bytes);
+}
+
+static int add_bucket(PyObject *list, const fluss_bucket_t *bucket, size_t first)
+{
+    PyObject *entry =
+        Py_BuildValue("LLin", (long long)bucket->table_id, (long long)bucket->partition_id,
+                      (int)bucket->bucket, (Py_ssize_t)first);
+    const int rc = entry == NULL ? -1 : PyList_Append(list, entry);
+    Py_XDECREF(entry);
+    return rc;
+}
+
+static int fill_changes(const fluss_records_t *records, size_t count, change_columns *out)
+{
+    char *offsets = bytes_room(&out->offsets, count * sizeof(int64_t));
+    char *timestamps = bytes_room(&out->timestamps, count * sizeof(int64_t));
+    char *changes = bytes_room(&out->changes, count);
+    out->buckets = PyList_New(0);
+    int rc = offsets == NULL || timestamps == NULL || changes == NULL || out->buckets == NULL;
+    fluss_bucket_t current = {0};
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        fluss_record_t record;
+        fluss_records_get(records, i, &record);
+        memcpy(offsets + i * sizeof(int64_t), &record.offset, sizeof(int64_t));
+        memcpy(timestamps + i * sizeof(int64_t), &record.timestamp_ms, sizeof(int64_t));
+        changes[i] = (char)record.change;
+        if (i == 0 || !same_bucket(&current, &record.bucket)) {
+            current = record.bucket;
+            rc = add_bucket(out->buckets, &current, i);
+        }
+    }
+    return rc == 0 ? 0 : -1;
+}
+
+/* (Batch, offsets, timestamps, changes, buckets); None when there is no record. */
+PyObject *fc_changes(fc_state *state, fluss_records_t *records)
+{
+    const size_t count = fluss_records_count(records);
+    PyObject *result = NULL;
+    change_columns columns = {0};
+    if (count == 0) {
+        result = Py_NewRef(Py_None);
+    } else if (fill_changes(records, count, &columns) == 0) {
+        PyObject *batch = rows_to_arrow(state, records);
+        result = batch == NULL ? NULL
+                               : PyTuple_Pack(5, batch, columns.offsets, columns.timestamps,
+                                              columns.changes, columns.buckets);
+        Py_XDECREF(batch);
+    }
+    Py_XDECREF(columns.offsets);
+    Py_XDECREF(columns.timestamps);
+    Py_XDECREF(columns.changes);
+    Py_XDECREF(columns.buckets);
+    fluss_records_free(records);
+    return result;
+}
+
 PyObject *fc_lookup_rows(fc_future *self, fluss_records_t *records)
 {
     const fc_codec *codec = (const fc_codec *)self->context;
     PyObject *result = NULL;
     if (self->kind == FC_RESULT_LOOKUP_ARROW) {
-        result = lookup_arrow(self->state, records);
+        result = rows_to_arrow(self->state, records);
     } else if (self->kind == FC_RESULT_LOOKUP_MANY) {
         result = lookup_list(codec, records, self->count);
     } else if (self->kind == FC_RESULT_LOOKUP_ALL) {

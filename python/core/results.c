@@ -85,6 +85,9 @@ static PyObject *take_records(fc_future *self, fluss_future_t *pending)
     if (fluss_await_records(pending, 0, &records, &err) != 0) {
         return fc_raise(self->state, &err);
     }
+    if (self->kind == FC_RESULT_CHANGES) {
+        return fc_changes(self->state, records);
+    }
     return self->kind == FC_RESULT_RECORDS ? fc_records_to_list((fc_codec *)self->context, records)
                                            : fc_lookup_rows(self, records);
 }

@@ -228,6 +228,22 @@ static PyObject *positions(PyObject *module, PyObject *capsule)
     return list;
 }
 
+/** poll_changes(scanner, timeout_ms) -> future of rows as Arrow with what happened to them */
+static PyObject *poll_changes(PyObject *module, PyObject *args)
+{
+    long long timeout_ms;
+    PyObject *capsule;
+    if (!PyArg_ParseTuple(args, "OL", &capsule, &timeout_ms)) {
+        return NULL;
+    }
+    fluss_scanner_t *scanner = fc_unwrap(capsule, FC_SCANNER);
+    return scanner == NULL
+               ? NULL
+               : fc_future_keep(fc_future_new(fc_state_of(module), fluss_poll(scanner, timeout_ms),
+                                              FC_RESULT_CHANGES, NULL, NULL),
+                                capsule);
+}
+
 /** poll(scanner, timeout_ms, codec or None) -> future of (records, groups), or of batches */
 static PyObject *poll_scanner(PyObject *module, PyObject *args)
 {
@@ -401,6 +417,7 @@ PyMethodDef fc_scan_methods[] = {
     {"unsubscribe", unsubscribe, METH_VARARGS, NULL},
     {"positions", positions, METH_O, NULL},
     {"poll", poll_scanner, METH_VARARGS, NULL},
+    {"poll_changes", poll_changes, METH_VARARGS, NULL},
     {"wake", wake_scanner, METH_O, NULL},
     {"read", read_scanner, METH_VARARGS, NULL},
     {"scan_bucket", scan_bucket, METH_VARARGS, NULL},

@@ -44,7 +44,8 @@ from .admin import FlussAdmin  # noqa: E402 - these use the extension when they 
 from .config import Config  # noqa: E402
 from .connection import FlussConnection  # noqa: E402
 from .lookup import Lookuper, PrefixLookuper  # noqa: E402
-from .scanner import BatchScanner, LogScanner, TableScan  # noqa: E402
+from .scan import BatchScanner, TableScan  # noqa: E402
+from .scanner import LogScanner  # noqa: E402
 from .schema import Schema, TableDescriptor, TableInfo  # noqa: E402
 from .server import Server  # noqa: E402
 from .table import (  # noqa: E402

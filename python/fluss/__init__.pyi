@@ -17,9 +17,9 @@ from .lookup import PrefixLookuper as PrefixLookuper
 from .records import RecordBatch as RecordBatch
 from .records import ScanRecord as ScanRecord
 from .records import ScanRecords as ScanRecords
-from .scanner import BatchScanner as BatchScanner
+from .scan import BatchScanner as BatchScanner
+from .scan import TableScan as TableScan
 from .scanner import LogScanner as LogScanner
-from .scanner import TableScan as TableScan
 from .schema import Schema as Schema
 from .schema import TableDescriptor as TableDescriptor
 from .schema import TableInfo as TableInfo

@@ -53,6 +53,72 @@ def to_table(batches: list, schema: Any) -> Any:
     return pyarrow.concat_tables(tables, promote_options="default")
 
 
+def to_polars(table: Any) -> Any:
+    """A polars.DataFrame of a pyarrow.Table."""
+    import polars
+
+    return polars.from_arrow(table)
+
+
+_CHANGES = ("+A", "+I", "-U", "+U", "-D")
+
+
+def _change_fields() -> list:
+    """What a changelog has besides the table's columns."""
+    import pyarrow
+
+    return [
+        pyarrow.field("_change_type", pyarrow.string(), nullable=False),
+        pyarrow.field("_log_offset", pyarrow.int64(), nullable=False),
+        pyarrow.field("_commit_timestamp", pyarrow.timestamp("ms", tz="UTC"), nullable=False),
+    ]
+
+
+def changes_to_table(parts: list, schema: Any, ends: dict | None = None) -> Any:
+    """Changes as the extension gives them, as one pyarrow.Table.
+
+    Args:
+        schema: of the table's columns.
+        ends: by (table_id, partition_id, bucket), offsets from which on changes are left out.
+    """
+    import pyarrow
+
+    whole = pyarrow.schema([*_change_fields(), *schema])
+    tables = [_changes_of(part, whole, ends) for part in parts]
+    if not tables:
+        return whole.empty_table()
+    return pyarrow.concat_tables(tables, promote_options="default")
+
+
+def _changes_of(part: tuple, schema: Any, ends: dict | None) -> Any:
+    import pyarrow
+
+    batch, offsets, timestamps, changes, buckets = part
+    rows = to_batch(batch)
+    count = rows.num_rows
+
+    def numbers(kind: Any, values: bytes) -> Any:
+        return pyarrow.Array.from_buffers(kind, count, [None, pyarrow.py_buffer(values)])
+
+    beside = [
+        pyarrow.array(_CHANGES).take(numbers(pyarrow.uint8(), changes)),
+        numbers(pyarrow.int64(), offsets),
+        numbers(schema.field("_commit_timestamp").type, timestamps),
+    ]
+    fields = [*_change_fields(), *rows.schema]
+    table = pyarrow.Table.from_arrays([*beside, *rows.columns], schema=pyarrow.schema(fields))
+    if ends is None:
+        return table
+    import pyarrow.compute
+
+    kept = []
+    firsts = [entry[3] for entry in buckets] + [count]
+    for entry, first, end in zip(buckets, firsts, firsts[1:]):
+        piece = table.slice(first, end - first)
+        kept.append(piece.filter(pyarrow.compute.field("_log_offset") < ends[entry[:3]]))
+    return pyarrow.concat_tables(kept)
+
+
 def merge(batches: list) -> Any:
     """Batches of one bucket as one; None when there are no rows."""
     found = [batch for batch in batches if batch.num_rows]

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from .errors import FlussError
+
 _NAMES = [
     "NULL",
     "BOOLEAN",
@@ -33,6 +35,12 @@ _NAMES = [
 ]
 CODES = {name: code for code, name in enumerate(_NAMES)}
 _DEFAULT_PRECISION = {"DECIMAL": 10, "TIMESTAMP": 6, "TIMESTAMP_LTZ": 6}
+_PIECE = re.compile(r"`(?:[^`]|``)*`|'(?:[^']|'')*'|.", re.DOTALL)
+_KEY = re.compile(r"PRIMARY\s+KEY\s*\((.*)\)", re.IGNORECASE | re.DOTALL)
+_COLUMN = re.compile(
+    r"(?P<name>`(?:[^`]|``)+`|[^\s`]+)\s+(?P<type>.+?)(?:\s+COMMENT\s+(?P<comment>'(?:[^']|'')*'))?",
+    re.IGNORECASE | re.DOTALL,
+)
 _TOKEN = re.compile(r"\s*(`(?:[^`]|``)*`|'(?:[^']|'')*'|[<>(),:]|[^\s<>(),:`']+)")
 
 
@@ -98,6 +106,43 @@ class _Parser:
 def parse(text: str) -> tuple:
     """The tree of a type text."""
     return _Parser(text).type()
+
+
+def parse_columns(text: str) -> tuple[list[tuple[str, str, str | None]], list[str]]:
+    """((name, type text, comment), ...) and the primary key of columns in words. FlussError for
+    what is no column; types are checked by the C library."""
+    columns, keys = [], []
+    for part in _split(text):
+        found = _KEY.fullmatch(part)
+        if found is not None:
+            if keys:
+                raise FlussError("the primary key is given twice")
+            keys = [_unquote(name.strip()) for name in _split(found[1])]
+            continue
+        found = _COLUMN.fullmatch(part)
+        if found is None:
+            raise FlussError(f"{part!r} is no column: expected a name and a type")
+        comment = found["comment"]
+        comment = comment if comment is None else comment[1:-1].replace("''", "'")
+        columns.append((_unquote(found["name"]), found["type"].strip(), comment))
+    return columns, keys
+
+
+def _unquote(name: str) -> str:
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name
+
+
+def _split(text: str) -> list[str]:
+    """What stands between the commas that are in no brackets and no quotes."""
+    parts, depth, current = [], 0, ""
+    for token in _PIECE.findall(text):
+        depth += (token in "<(") - (token in ">)")
+        if token == "," and depth == 0:
+            parts.append(current.strip())
+            current = ""
+        else:
+            current += token
+    return [*parts, current.strip()]
 
 
 def spell(tree: tuple) -> str:

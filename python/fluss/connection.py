@@ -125,6 +125,14 @@ class FlussConnection(_Answer):
         """Counters and gauges of this connection: name, labels, type, value, count, sum."""
         return _core.metrics(self._handle)
 
+    def metrics_dict(self) -> dict[str, int]:
+        """The values of `metrics()` by name, with labels as `name{label}`."""
+        found = {}
+        for row in self.metrics():
+            labels = f"{{{row['labels']}}}" if row["labels"] else ""
+            found[row["name"] + labels] = int(row["value"])
+        return found
+
     def __enter__(self) -> FlussConnection:
         return self
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from . import _core
@@ -37,21 +37,28 @@ def columns_of(table: Any, columns: Sequence[str]) -> None:
         )
 
 
+def _several(pks: Iterable[Any]) -> tuple:
+    if isinstance(pks, (str, bytes, Mapping)) or not isinstance(pks, Iterable):
+        raise TypeError(f"pks must be a list of keys, not {type(pks).__name__}")
+    return tuple(pks)
+
+
 class Lookuper(_Answer):
     """Finds rows by primary key. Lookups that are under way together travel together."""
 
     @classmethod
-    def _of(cls, table: Any) -> Any:
+    def _of(cls, table: Any, insert: bool) -> Any:
         return cls._make(
             _table=table,
             _handle=None,
+            _insert=insert,
             _key=table._codec(table._info.get_primary_keys()),
             _row=table._codec(table._all_columns()),
         )
 
     def _opened(self) -> Any:
         if self._handle is None:
-            self._handle = _core.open_lookup(self._table._handle, None, False)
+            self._handle = _core.open_lookup(self._table._handle, None, self._insert)
         return self
 
     def lookup(self, pk: Any) -> FlussFuture:
@@ -62,13 +69,15 @@ class Lookuper(_Answer):
         """
         return _core.lookup(self._opened()._handle, self._key, self._row, pk, _ONE)
 
-    def lookup_many(self, pks: Sequence[Any]) -> FlussFuture:
-        """A row or None for each key, in one call."""
-        return _core.lookup(self._opened()._handle, self._key, self._row, tuple(pks), _MANY)
+    def lookup_many(self, pks: Iterable[Any]) -> FlussFuture:
+        """A row or None for each key, in the order of the keys, in one call."""
+        keys = _several(pks)
+        return _core.lookup(self._opened()._handle, self._key, self._row, keys, _MANY)
 
-    def lookup_arrow(self, pks: Sequence[Any]) -> FlussFuture:
+    def lookup_arrow(self, pks: Iterable[Any]) -> FlussFuture:
         """The rows that were found, as one Arrow batch."""
-        return _core.lookup(self._opened()._handle, self._key, self._row, tuple(pks), _ARROW)
+        keys = _several(pks)
+        return _core.lookup(self._opened()._handle, self._key, self._row, keys, _ARROW)
 
     def __repr__(self) -> str:
         return f"Lookuper(table={self._table._name()})"

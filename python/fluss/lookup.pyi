@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Types of fluss.lookup: lookups."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from .futures import FlussFuture
@@ -9,8 +9,8 @@ from .records import RecordBatch
 
 class Lookuper:
     def lookup(self, pk: Any) -> FlussFuture[dict[str, Any] | None]: ...
-    def lookup_many(self, pks: Sequence[Any]) -> FlussFuture[list[dict[str, Any] | None]]: ...
-    def lookup_arrow(self, pks: Sequence[Any]) -> FlussFuture[RecordBatch]: ...
+    def lookup_many(self, pks: Iterable[Any]) -> FlussFuture[list[dict[str, Any] | None]]: ...
+    def lookup_arrow(self, pks: Iterable[Any]) -> FlussFuture[RecordBatch]: ...
 
 class PrefixLookuper:
     def lookup(self, prefix: Any) -> FlussFuture[list[dict[str, Any]]]: ...

@@ -1,216 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading tables: scans, log scanners, limit scans of a bucket."""
+"""Log scanners: positions, polls, bounded reads, iteration."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Union
 
 from . import _arrow, _core
+from ._progress import Progress, Wanted, require_progress
 from .errors import ErrorCode, FlussError
-from .filters import Predicate
 from .futures import (
     Deferred,
     DeferredFrame,
     DeferredList,
     DeferredTable,
     FlussFuture,
-    failed,
     in_thread,
     resolved,
 )
 from .records import ScanRecords
-from .schema import names_of
-from .values import EARLIEST_OFFSET, LATEST_OFFSET, TableBucket, _Answer, make_bucket, require
+from .values import (
+    EARLIEST_OFFSET,
+    LATEST_OFFSET,
+    OffsetSpec,
+    TableBucket,
+    _Answer,
+    make_bucket,
+    require,
+)
 
 _POLL_MS = 1000
-
-
-class TableScan(_Answer):
-    """Builds scanners. Each setter changes the scan and returns it."""
-
-    @classmethod
-    def _of(cls, table: Any) -> TableScan:
-        return cls._make(
-            _table=table, _columns=None, _fixed=None, _limit=None, _predicate=None, _exact=False
-        )
-
-    def project(self, indices: Sequence[int]) -> TableScan:
-        """Read these columns only, in this order."""
-        if isinstance(indices, (str, bytes)):
-            raise TypeError("indices must be a list of int")
-        for index in indices:
-            require(index, int, "column index")
-            if index < 0:
-                raise OverflowError(f"column index {index} is negative")
-        self._columns = list(indices)
-        return self
-
-    def project_by_name(self, names: Sequence[str]) -> TableScan:
-        self._columns = names_of(names, "names")
-        return self
-
-    def with_fixed_schema(self, fixed_schema: bool) -> TableScan:
-        """Whether Arrow batches of polls have the schema that the table has now (the default), or
-        the one they were written with. Records and bounded reads always have the present one."""
-        require(fixed_schema, bool, "fixed_schema")
-        self._fixed = fixed_schema
-        return self
-
-    def limit(self, n: int) -> TableScan:
-        """For `create_bucket_batch_scanner`: at most so many rows."""
-        require(n, int, "n")
-        if n <= 0:
-            raise FlussError(f"limit must be positive, not {n}")
-        if n >= 2**31:
-            raise OverflowError("limit does not fit 32 bits")
-        self._limit = n
-        return self
-
-    def filter(self, predicate: Predicate, *, exact: bool = False) -> TableScan:
-        """Let the server leave out batches without a matching row; `exact` also filters here."""
-        require(predicate, Predicate, "predicate")
-        self._predicate = predicate
-        self._exact = exact
-        return self
-
-    def _names(self) -> list[str]:
-        """The wanted columns by name."""
-        every = self._table._all_columns()
-        if self._columns is None:
-            return every
-        if not self._columns:
-            raise FlussError("the projection is empty: name at least one column")
-        for column in self._columns:
-            if isinstance(column, str) and column not in every:
-                raise FlussError(f"Column '{column}' not found; the table has {every}")
-            if isinstance(column, int) and column >= len(every):
-                raise FlussError(f"column index {column} is out of range: below {len(every)}")
-        return [every[c] if isinstance(c, int) else c for c in self._columns]
-
-    def _open(self, batches: bool) -> Any:
-        table, names = self._table, self._names()
-        pred = None if self._predicate is None else self._predicate._build(table._trees)
-        wanted = None if self._columns is None else names
-        as_written = batches and self._fixed is False
-
-        def open_handle(written: bool) -> Any:
-            return _core.open_scanner(table._handle, batches, written, self._exact, wanted, pred)
-
-        aligned = (lambda: open_handle(False)) if as_written else None
-        return LogScanner._of(table, open_handle(as_written), names, batches, aligned)
-
-    def _create(self, batches: bool) -> FlussFuture:
-        if self._limit is not None:
-            raise FlussError("a limit is for create_bucket_batch_scanner(), not for log scanners")
-        if batches and self._table.has_primary_key():
-            raise FlussError(
-                f"{self._table._name()} has a primary key: read its changelog with "
-                "create_log_scanner()"
-            )
-        try:
-            return resolved(self._open(batches))
-        except FlussError as error:
-            return failed(error)
-
-    def create_log_scanner(self) -> FlussFuture:
-        """A future of a `LogScanner` that delivers records."""
-        return self._create(batches=False)
-
-    def create_record_batch_log_scanner(self) -> FlussFuture:
-        """A future of a `LogScanner` that delivers Arrow batches."""
-        return self._create(batches=True)
-
-    create_batch_scanner = create_record_batch_log_scanner
-
-    def create_bucket_batch_scanner(self, bucket: TableBucket) -> BatchScanner:
-        """Read some rows of one bucket at once; needs `limit`."""
-        require(bucket, TableBucket, "bucket")
-        info = self._table._info
-        if self._limit is None:
-            raise FlussError("create_bucket_batch_scanner() needs a limit: limit(n)")
-        if self._predicate is not None:
-            raise FlussError("create_bucket_batch_scanner() takes no filter")
-        if bucket.table_id != info.table_id:
-            raise FlussError(f"{bucket} is not of table {info.table_id}, {self._table._name()}")
-        if not 0 <= bucket.bucket_id < info.num_buckets:
-            raise FlussError(
-                f"bucket id {bucket.bucket_id} is out of range: below {info.num_buckets}"
-            )
-        if info.is_partitioned() != (bucket.partition_id is not None):
-            word = "has" if bucket.partition_id is None else "has no"
-            raise FlussError(f"the table {word} partitions; {bucket} does not fit")
-        log_format = info.get_properties().get("table.log.format", "ARROW")
-        if not info.has_primary_key() and log_format.upper() != "ARROW":
-            raise FlussError(f"a log table of format {log_format} cannot be read by batches")
-        return BatchScanner._of(self._table, bucket, self._limit, self._names(), self._columns)
-
-    def _scan_all(self) -> LogScanner:
-        scanner = self.create_record_batch_log_scanner().result()
-        scanner.subscribe_all()
-        return scanner
-
-    def _buckets(self) -> list[TableBucket]:
-        """Every bucket of the table, of every partition that is there now."""
-        table, info = self._table, self._table._info
-        numbers = range(info.num_buckets)
-        if not info.is_partitioned():
-            return [TableBucket(info.table_id, number) for number in numbers]
-        listed = table._connection.get_admin().list_partition_infos(table.get_table_path())
-        return [
-            TableBucket.with_partition(info.table_id, partition.partition_id, number)
-            for partition in listed.result()
-            for number in numbers
-        ]
-
-    def _read_rows(self, kind: type, convert: Callable[[Any], Any]) -> Any:
-        """The current rows of a primary-key table; all buckets are read side by side."""
-        if self._predicate is not None:
-            raise FlussError("a filter is for log tables, not for the rows of a primary-key table")
-        import pyarrow
-
-        names = self._names()
-        limit = self._limit or 0
-
-        def work(_future: Any) -> Any:
-            scanners = [
-                BatchScanner._of(self._table, bucket, limit, names, self._columns)
-                for bucket in self._buckets()
-            ]
-            schema = pyarrow.schema([self._table.arrow_schema.field(name) for name in names])
-            parts = [part.result() for part in [scanner.to_arrow() for scanner in scanners]]
-            rows = pyarrow.concat_tables([schema.empty_table(), *parts])
-            return convert(rows.slice(0, limit) if limit else rows)
-
-        return in_thread(kind, work)
-
-    def to_arrow(self) -> Any:
-        """All rows as one pyarrow.Table: of a log table up to now, of a primary-key table those
-        that are current."""
-        if self._table.has_primary_key():
-            return self._read_rows(DeferredTable, lambda rows: rows)
-        scanner = self._scan_all()
-        return scanner.to_arrow() if scanner._is_subscribed() else scanner._nothing(DeferredTable)
-
-    def to_pandas(self) -> Any:
-        """The same as one pandas.DataFrame."""
-        if self._table.has_primary_key():
-            return self._read_rows(DeferredFrame, lambda rows: rows.to_pandas())
-        scanner = self._scan_all()
-        return scanner.to_pandas() if scanner._is_subscribed() else scanner._nothing(DeferredFrame)
-
-    def to_polars(self) -> FlussFuture:
-        """The same as a future of one polars.DataFrame."""
-        if self._table.has_primary_key():
-            return self._read_rows(FlussFuture, _to_polars)
-        scanner = self._scan_all()
-        return scanner.to_polars() if scanner._is_subscribed() else scanner._nothing(FlussFuture)
-
-    def __repr__(self) -> str:
-        return f"TableScan(table={self._table._name()})"
+Start = Union[int, OffsetSpec]
 
 
 class LogScanner(_Answer):
@@ -237,28 +60,35 @@ class LogScanner(_Answer):
 
     # --- subscriptions ---
 
-    def subscribe(self, bucket_id: int, start_offset: int) -> None:
-        """Read a bucket from an offset on: >= 0, EARLIEST_OFFSET or LATEST_OFFSET."""
+    def subscribe(self, bucket_id: int, start_offset: Start) -> None:
+        """Read a bucket from an offset on: >= 0, EARLIEST_OFFSET, LATEST_OFFSET, or an
+        `OffsetSpec`, such as `OffsetSpec.timestamp(ms)`, which is resolved now."""
         self._require_kind(False, "subscribe_partition")
         self._subscribe([(-1, bucket_id, start_offset)])
 
-    def subscribe_buckets(self, bucket_offsets: Mapping[int, int]) -> None:
+    def subscribe_buckets(self, bucket_offsets: Mapping[int, Start]) -> None:
         self._require_kind(False, "subscribe_partition_buckets")
         self._subscribe([(-1, b, offset) for b, offset in self._entries(bucket_offsets)])
 
-    def subscribe_partition(self, partition_id: int, bucket_id: int, start_offset: int) -> None:
+    def subscribe_partition(self, partition_id: int, bucket_id: int, start_offset: Start) -> None:
         self._require_kind(True, "subscribe")
         self._subscribe([(partition_id, bucket_id, start_offset)])
 
     def subscribe_partition_buckets(
-        self, partition_bucket_offsets: Mapping[tuple[int, int], int]
+        self, partition_bucket_offsets: Mapping[tuple[int, int], Start]
     ) -> None:
         self._require_kind(True, "subscribe_buckets")
         entries = self._entries(partition_bucket_offsets)
+        for key, _ in entries:
+            if not isinstance(key, tuple) or len(key) != 2:
+                raise TypeError(
+                    f"keys of partition_bucket_offsets must be (partition_id, bucket_id), not {key!r}"
+                )
         self._subscribe([(partition, b, offset) for (partition, b), offset in entries])
 
-    def subscribe_all(self, start_offset: int = EARLIEST_OFFSET) -> None:
+    def subscribe_all(self, start_offset: Start = EARLIEST_OFFSET) -> None:
         """Read every bucket, of every partition that exists now."""
+        self._require_start(start_offset)
         info = self._table._info
         partitions = [-1]
         if info.is_partitioned():
@@ -283,10 +113,36 @@ class LogScanner(_Answer):
         found = _core.positions(self._open_handle())
         return {make_bucket(*entry[:3]): entry[3] for entry in found}
 
+    def position(self, bucket: TableBucket | int) -> int:
+        """The next offset of a bucket that is read; of a table without partitions its number
+        will do."""
+        key = self._bucket_key(bucket)
+        for entry in _core.positions(self._open_handle()):
+            if entry[:3] == key:
+                return entry[3]
+        raise FlussError(f"bucket {bucket!r} is not subscribed")
+
+    def seek(self, bucket: TableBucket | int, offset: Start) -> None:
+        """Go on reading a bucket that is read at another offset."""
+        self.position(bucket)
+        self._require_start(offset, "offset")
+        _, partition, number = self._bucket_key(bucket)
+        self._subscribe([(partition, number, offset)])
+
+    def _bucket_key(self, bucket: TableBucket | int) -> tuple[int, int, int]:
+        info = self._table._info
+        if isinstance(bucket, TableBucket):
+            partition = -1 if bucket.partition_id is None else bucket.partition_id
+            return (bucket.table_id, partition, bucket.bucket_id)
+        require(bucket, int, "bucket")
+        if info.is_partitioned():
+            raise FlussError(f"{self._table._name()} is partitioned: give a TableBucket")
+        return (info.table_id, -1, bucket)
+
     @staticmethod
     def _entries(offsets: Mapping) -> list:
         if not isinstance(offsets, Mapping):
-            raise TypeError(f"expected a dict, not {type(offsets).__name__}")
+            raise TypeError(f"the offsets must be a dict, not {type(offsets).__name__}")
         if not offsets:
             raise FlussError("no buckets given: the dict is empty")
         return list(offsets.items())
@@ -300,19 +156,46 @@ class LogScanner(_Answer):
         if self._reader is not None and self._reader() is not None:
             raise FlussError("a RecordBatchLogReader is active: finish or drop it first")
 
-    def _subscribe(self, entries: list[tuple[int, int, int]]) -> None:
+    @staticmethod
+    def _require_start(offset: Start, name: str = "start_offset") -> None:
+        if isinstance(offset, OffsetSpec):
+            return
+        require(offset, int, name)
+        if offset < 0 and offset not in (EARLIEST_OFFSET, LATEST_OFFSET):
+            raise FlussError(f"{name} {offset} is neither >= 0 nor a known constant")
+        if offset >= 2**63:
+            raise OverflowError(f"{name} {offset} does not fit 64 bits")
+
+    def _resolve(self, partition: int, bucket: int, offset: Start) -> int:
+        """The offset of an OffsetSpec."""
+        if not isinstance(offset, OffsetSpec):
+            return offset
+        if offset._kind != "timestamp":
+            return EARLIEST_OFFSET if offset._kind == "earliest" else LATEST_OFFSET
+        return self._list_offsets(partition, [bucket], offset)[bucket]
+
+    def _list_offsets(self, partition: int, buckets: list[int], spec: OffsetSpec) -> dict[int, int]:
+        table = self._table
+        admin, path = table._connection.get_admin(), table.get_table_path()
+        if partition < 0:
+            return admin.list_offsets(path, buckets, spec).result()
+        for known in admin.list_partition_infos(path).result():
+            if known.partition_id == partition:
+                name = known.partition_name
+                return admin.list_partition_offsets(path, name, buckets, spec).result()
+        raise FlussError(f"partition id {partition} is gone", ErrorCode.PARTITION_NOT_EXISTS)
+
+    def _subscribe(self, entries: list[tuple[int, int, Start]]) -> None:
         self._require_no_reader()
         info = self._table._info
         for partition, bucket, offset in entries:
             require(partition, int, "partition_id")
             require(bucket, int, "bucket_id")
-            require(offset, int, "start_offset")
+            self._require_start(offset)
             if not 0 <= bucket < info.num_buckets:
                 raise FlussError(f"bucket id {bucket} is out of range: below {info.num_buckets}")
-            if offset < 0 and offset not in (EARLIEST_OFFSET, LATEST_OFFSET):
-                raise FlussError(f"start_offset {offset} is neither >= 0 nor a known constant")
         self._require_partitions({partition for partition, _, _ in entries})
-        positions = [(info.table_id, p, bucket, offset) for p, bucket, offset in entries]
+        positions = [(info.table_id, p, b, self._resolve(p, b, start)) for p, b, start in entries]
         _core.subscribe(self._open_handle(), positions)
         self._memory = None
         self._forget({entry[:3] for entry in positions})
@@ -413,40 +296,61 @@ class LogScanner(_Answer):
             self._schema = pyarrow.schema([full.field(name) for name in self._names])
         return self._schema
 
+    def poll_changelog(self, timeout_ms: int) -> Any:
+        """As `poll`, as one pyarrow.Table: before the table's columns are `_change_type`,
+        `_log_offset` and `_commit_timestamp`. For a scanner of records."""
+        self._require_mode(False, "poll_changelog", "poll_arrow()")
+        self._require_timeout(timeout_ms)
+        schema = self._arrow_schema()
+        if self._backlog:
+            raise FlussError("an iteration holds records that poll() delivers: poll first")
+        if not self._is_subscribed():
+            return resolved(_arrow.changes_to_table([], schema), DeferredTable)
+        return _core.rebind(
+            DeferredTable,
+            _core.poll_changes(self._handle, timeout_ms),
+            lambda found: _arrow.changes_to_table([found] if found else [], schema),
+        )
+
     # --- bounded reads ---
 
-    def to_arrow(self) -> Any:
-        """All rows of the subscribed buckets up to now, as one pyarrow.Table."""
-        self._require_mode(True, "to_arrow", "poll()")
-        return self._start_reading(DeferredTable, lambda table: table)
+    def to_arrow(self, *, progress: Wanted = None) -> Any:
+        """All rows of the subscribed buckets up to now, as one pyarrow.Table.
 
-    def to_pandas(self) -> Any:
+        Args:
+            progress: see `TableScan.to_arrow`.
+        """
+        return self._start_reading("to_arrow", DeferredTable, lambda table: table, progress)
+
+    def to_pandas(self, *, progress: Wanted = None) -> Any:
         """All rows of the subscribed buckets up to now, as one pandas.DataFrame."""
-        self._require_mode(True, "to_pandas", "poll()")
-        return self._start_reading(DeferredFrame, lambda table: table.to_pandas())
+        return self._start_reading("to_pandas", DeferredFrame, _to_pandas, progress)
 
-    def to_polars(self) -> FlussFuture:
+    def to_polars(self, *, progress: Wanted = None) -> FlussFuture:
         """A future of all rows of the subscribed buckets up to now, as one polars.DataFrame."""
-        self._require_mode(True, "to_polars", "poll()")
-        return self._start_reading(FlussFuture, _to_polars)
+        return self._start_reading("to_polars", FlussFuture, _arrow.to_polars, progress)
 
     def _nothing(self, kind: type) -> Any:
         """The answer of a bounded read of a table without partitions."""
         empty = self._arrow_schema().empty_table()
         if kind is DeferredFrame:
             return resolved(empty.to_pandas(), kind)
-        return resolved(_to_polars(empty) if kind is FlussFuture else empty, kind)
+        return resolved(_arrow.to_polars(empty) if kind is FlussFuture else empty, kind)
 
-    def _start_reading(self, kind: type, convert: Callable[[Any], Any]) -> Any:
+    def _start_reading(
+        self, method: str, kind: type, convert: Callable[[Any], Any], progress: Wanted
+    ) -> Any:
         """Read in a thread, after a read that is under way: older programs ask for a table and a
         frame one after the other and look at both later."""
+        self._require_mode(True, method, "poll()")
+        require_progress(progress)
         schema, before = self._arrow_schema(), self._reading
 
         def work(future: Any) -> Any:
             if before is not None:
                 with contextlib.suppress(asyncio.CancelledError):
                     FlussFuture.exception(before)
-            return convert(self._read_all(schema, future))
+            return convert(self._read_all(schema, future, progress))
 
         self._reading = in_thread(kind, work)
         return self._reading
@@ -466,19 +370,31 @@ class LogScanner(_Answer):
             _core.subscribe(reader, positions)
         return _core.read(reader, None), positions
 
-    def _read_all(self, schema: Any, future: Any) -> Any:
+    def _progress(self, wanted: Wanted, positions: list[tuple]) -> Progress:
+        def count_rows() -> int:
+            latest = OffsetSpec.latest()
+            ends = [self._list_offsets(p, [b], latest)[b] for _, p, b, _ in positions]
+            return sum(max(0, end - max(0, at[3])) for end, at in zip(ends, positions))
+
+        return Progress(wanted, count_rows, self._table._name())
+
+    def _read_all(self, schema: Any, future: Any, progress: Wanted) -> Any:
         stream, positions = self._start_read(remembered=True)
         found = list(self._backlog)
         self._backlog = deque()
+        shown = self._progress(progress, positions)
         done = False
         try:
+            shown.start()
             while not FlussFuture.cancelled(future):
                 batch = stream.next_batch()
                 if batch is None:
                     done = True
                     break
                 found.append(batch)
+                shown.advance(batch.num_rows)
         finally:
+            shown.end()
             stream.close()
         if done:
             self._finish(positions)
@@ -505,7 +421,46 @@ class LogScanner(_Answer):
         self._reader = weakref.ref(feed)
         return pyarrow.RecordBatchReader.from_batches(schema, feed)
 
+    def _read_changes(self, progress: Wanted) -> Any:
+        """All changes of the subscribed buckets up to now, in a thread."""
+        schema = self._arrow_schema()
+        starts = _core.positions(self._open_handle())
+
+        def work(future: Any) -> Any:
+            latest = OffsetSpec.latest()
+            ends = {at[:3]: self._list_offsets(at[1], [at[2]], latest)[at[2]] for at in starts}
+            left = dict(ends)
+            shown = self._progress(progress, starts)
+            found: list = []
+            shown.start()
+            while left and not FlussFuture.cancelled(future):
+                part = _core.poll_changes(self._handle, _POLL_MS).result()
+                if part is not None:
+                    found.append(part)
+                    shown.advance(part[0].num_rows)
+                for entry in _core.positions(self._handle):
+                    if entry[3] >= left.get(entry[:3], entry[3] + 1):
+                        del left[entry[:3]]
+            shown.end()
+            return _arrow.changes_to_table(found, schema, ends)
+
+        return in_thread(DeferredTable, work)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """All rows of the subscribed buckets up to now, as a stream that the consumer pulls."""
+        return self.to_arrow_batch_reader().__arrow_c_stream__(requested_schema)
+
     # --- iteration, life ---
+
+    def __iter__(self) -> LogScanner:
+        """Endless, as `async for`: records or batches, one after the other; each step waits."""
+        return self
+
+    def __next__(self) -> Any:
+        while not self._backlog:
+            poll = self.poll_record_batch if self._batches else self.poll
+            self._backlog.extend(poll(_POLL_MS).result())
+        return self._backlog.popleft()
 
     def __aiter__(self) -> LogScanner:
         return self
@@ -544,10 +499,8 @@ class LogScanner(_Answer):
         return f"LogScanner(table={self._table._name()})"
 
 
-def _to_polars(table: Any) -> Any:
-    import polars
-
-    return polars.from_arrow(table)
+def _to_pandas(table: Any) -> Any:
+    return table.to_pandas()
 
 
 class _Feed:
@@ -579,62 +532,3 @@ class _Feed:
 
     def __del__(self) -> None:
         self._end()
-
-
-class BatchScanner(_Answer):
-    """Rows of one bucket, read at once."""
-
-    @classmethod
-    def _of(
-        cls, table: Any, bucket: TableBucket, limit: int, names: list[str], columns: Any
-    ) -> BatchScanner:
-        return cls._make(
-            _table=table,
-            _bucket=bucket,
-            _limit=limit,
-            _names=names,
-            _wanted=None if columns is None else names,
-            _spent=False,
-        )
-
-    @property
-    def bucket(self) -> TableBucket:
-        return self._bucket
-
-    def _schema(self) -> Any:
-        import pyarrow
-
-        full = self._table.arrow_schema
-        return pyarrow.schema([full.field(name) for name in self._names])
-
-    def _read(self, kind: type, convert: Callable[[list], Any]) -> Any:
-        """Read; nothing when that was done before."""
-        if self._spent:
-            return resolved(convert([]), kind)
-        self._spent = True
-        bucket = self._bucket
-        partition = -1 if bucket.partition_id is None else bucket.partition_id
-        place = (bucket.table_id, partition, bucket.bucket_id)
-        started = _core.scan_bucket(self._table._handle, place, self._limit, self._wanted)
-        return _core.rebind(kind, started, convert)
-
-    def next_batch(self) -> FlussFuture:
-        """A future of the rows as one `RecordBatch`, once; then None."""
-        return self._read(FlussFuture, _arrow.merge)
-
-    def collect_all_batches(self) -> FlussFuture:
-        """A future of all batches that are left."""
-        return self._read(FlussFuture, lambda found: [batch for batch in found if batch.num_rows])
-
-    def to_arrow(self) -> Any:
-        """The rows as one pyarrow.Table."""
-        schema = self._schema()
-        return self._read(DeferredTable, lambda found: _arrow.to_table(found, schema))
-
-    def to_pandas(self) -> Any:
-        """The rows as one pandas.DataFrame."""
-        schema = self._schema()
-        return self._read(DeferredFrame, lambda found: _arrow.to_table(found, schema).to_pandas())
-
-    def __repr__(self) -> str:
-        return f"BatchScanner(bucket={self._bucket})"

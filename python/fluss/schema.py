@@ -22,6 +22,15 @@ def names_of(names: Sequence[str] | None, argument: str) -> list[str] | None:
     return list(names)
 
 
+def numbers_of(numbers: Sequence[int], argument: str) -> list[int]:
+    """A list of int."""
+    if isinstance(numbers, (str, bytes)) or not isinstance(numbers, Sequence):
+        raise TypeError(f"{argument} must be a list of int, not {type(numbers).__name__}")
+    for number in numbers:
+        require(number, int, f"{argument} element")
+    return list(numbers)
+
+
 class Schema:
     """Columns of a table, its primary key, and the column that the server numbers.
 
@@ -53,6 +62,34 @@ class Schema:
             text = f"Failed to build schema: {error.message}"
             raise FlussError(text, error.error_code) from None
         self._columns, self._keys, self._auto = _core.describe_schema(self._handle)
+
+    @staticmethod
+    def from_text(
+        text: str,
+        primary_keys: Sequence[str] | None = None,
+        auto_increment_column: str | None = None,
+    ) -> Schema:
+        """A schema in words: columns as in SQL, and `PRIMARY KEY (...)` where there is one.
+
+        Example:
+            >>> Schema.from_text("id INT NOT NULL, name STRING COMMENT 'who', PRIMARY KEY (id)")
+            Schema: columns=[("id", "int NOT NULL"), ("name", "string")], primary_keys=['id']
+        """
+        require(text, str, "text")
+        keys = names_of(primary_keys, "primary_keys")
+        if auto_increment_column is not None:
+            require(auto_increment_column, str, "auto_increment_column")
+        try:
+            columns, key = _types.parse_columns(text)
+            if key and keys:
+                raise FlussError("the primary key is given in the text and as primary_keys")
+            handle = _core.new_schema(tuple(columns), key or keys or None, auto_increment_column)
+        except FlussError as error:
+            text = f"Failed to build schema: {error.message}"
+            raise FlussError(text, error.error_code) from None
+        made = Schema._of_parts(_core.describe_schema(handle))
+        made._handle = handle
+        return made
 
     @classmethod
     def _of_parts(cls, parts: tuple) -> Schema:

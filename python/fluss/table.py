@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _arrow, _core
+from ._progress import Wanted
 from .errors import FlussError
+from .futures import FlussFuture
 from .lookup import Lookuper, PrefixLookuper, columns_of
-from .scanner import TableScan
-from .schema import TableInfo, names_of
+from .scan import TableScan
+from .schema import TableInfo, names_of, numbers_of
 from .values import TablePath, _Answer, require
 from .writer import AppendWriter, UpsertWriter
 
@@ -44,6 +46,22 @@ class FlussTable(_Answer):
         """Read the table."""
         return TableScan._of(self)
 
+    def to_arrow(self, *, progress: Wanted = None) -> Any:
+        """All rows as one pyarrow.Table; see `TableScan.to_arrow`."""
+        return self.new_scan().to_arrow(progress=progress)
+
+    def to_pandas(self, *, progress: Wanted = None) -> Any:
+        """All rows as one pandas.DataFrame."""
+        return self.new_scan().to_pandas(progress=progress)
+
+    def to_polars(self, *, progress: Wanted = None) -> FlussFuture:
+        """A future of all rows as one polars.DataFrame."""
+        return self.new_scan().to_polars(progress=progress)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """All rows as a stream, which the consumer pulls."""
+        return self.new_scan().__arrow_c_stream__(requested_schema)
+
     def new_append(self) -> TableAppend:
         """Write to a log table."""
         if self.has_primary_key():
@@ -57,23 +75,39 @@ class FlussTable(_Answer):
         return self.new_append().create_writer()
 
     def new_upsert(
-        self, columns: Sequence[str] | None = None, column_indices: Sequence[int] | None = None
+        self,
+        columns: Sequence[str] | None = None,
+        column_indices: Sequence[int] | None = None,
+        *,
+        overwrite: bool = False,
     ) -> TableUpsert:
-        """Write to a table with a primary key: whole rows, or some columns of them."""
+        """Write to a table with a primary key: whole rows, or some columns of them.
+
+        Args:
+            columns, column_indices: the target columns, by name or by number; the others stay.
+            overwrite: replace rows as they are given, past the table's merge engine.
+        """
         self._require_key("new_upsert")
+        require(overwrite, bool, "overwrite")
         if columns is not None and column_indices is not None:
             raise FlussError("give columns or column_indices, not both")
-        upsert = TableUpsert._of(self, None)
+        upsert = TableUpsert._of(self, None, overwrite)
         if columns is not None:
             return upsert.partial_update_by_name(columns)
         if column_indices is not None:
             return upsert.partial_update_by_index(column_indices)
         return upsert
 
-    def new_lookup(self) -> TableLookup:
-        """Find rows by key."""
+    def new_lookup(self, *, insert_if_absent: bool = False) -> TableLookup:
+        """Find rows by key.
+
+        Args:
+            insert_if_absent: a row that is not there is inserted with its key, nulls and numbers of
+                the server, and returned.
+        """
         self._require_key("new_lookup")
-        return TableLookup._of(self)
+        require(insert_if_absent, bool, "insert_if_absent")
+        return TableLookup._of(self, insert_if_absent)
 
     def _require_key(self, method: str) -> None:
         if not self.has_primary_key():
@@ -127,20 +161,19 @@ class TableUpsert(UpsertWriter):
         for name in names:
             if name not in self._table._trees:
                 raise FlussError(f"Unknown column name: {name!r}")
-        return TableUpsert._of(self._table, names)
+        return TableUpsert._of(self._table, names, self._overwrite)
 
     def partial_update_by_index(self, column_indices: Sequence[int]) -> TableUpsert:
         every = self._table._all_columns()
         names = []
-        for index in column_indices:
-            require(index, int, "column index")
+        for index in numbers_of(column_indices, "column_indices"):
             if not 0 <= index < len(every):
                 raise FlussError(f"column index {index} is not below {len(every)}")
             names.append(every[index])
-        return TableUpsert._of(self._table, names)
+        return TableUpsert._of(self._table, names, self._overwrite)
 
     def create_writer(self) -> UpsertWriter:
-        made = UpsertWriter._of(self._table, self._columns)
+        made = UpsertWriter._of(self._table, self._columns, self._overwrite)
         made._open()
         return made
 
@@ -152,7 +185,7 @@ class TableLookup(Lookuper):
     """Builds lookups; also is one, as in older versions."""
 
     def create_lookuper(self) -> Lookuper:
-        return Lookuper._of(self._table)._opened()
+        return Lookuper._of(self._table, self._insert)._opened()
 
     def lookup_by(self, column_names: Sequence[str]) -> TablePrefixLookup:
         """Find rows by a prefix of the key: the partition keys and the bucket keys."""

@@ -1,24 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
 """Types of fluss.table: open tables and builders."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pyarrow as pa
 
+from .futures import FlussFuture, _DeferredFrame, _DeferredTable
 from .lookup import Lookuper, PrefixLookuper
-from .scanner import TableScan
+from .scan import TableScan
 from .schema import TableInfo
 from .values import TablePath
 from .writer import AppendWriter, UpsertWriter
 
 class FlussTable:
     def new_scan(self) -> TableScan: ...
+    def to_arrow(
+        self, *, progress: bool | Callable[[int, int], object] | None = None
+    ) -> _DeferredTable: ...
+    def to_pandas(
+        self, *, progress: bool | Callable[[int, int], object] | None = None
+    ) -> _DeferredFrame: ...
+    def to_polars(
+        self, *, progress: bool | Callable[[int, int], object] | None = None
+    ) -> FlussFuture[Any]: ...
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
     def new_append(self) -> TableAppend: ...
     def new_append_writer(self) -> AppendWriter: ...
     def new_upsert(
-        self, columns: Sequence[str] | None = None, column_indices: Sequence[int] | None = None
+        self,
+        columns: Sequence[str] | None = None,
+        column_indices: Sequence[int] | None = None,
+        *,
+        overwrite: bool = False,
     ) -> TableUpsert: ...
-    def new_lookup(self) -> TableLookup: ...
+    def new_lookup(self, *, insert_if_absent: bool = False) -> TableLookup: ...
     @property
     def arrow_schema(self) -> pa.Schema: ...
     def get_table_info(self) -> TableInfo: ...

@@ -99,6 +99,17 @@ class _Writer(_core.Writer):
         for batch in checked:
             self._write(batch)
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, exc_type: Any = None, exc_value: Any = None, traceback: Any = None) -> bool:
+        try:
+            self.flush().result()
+        except FlussError:
+            if exc_type is None:
+                raise
+        return False
+
     async def __aenter__(self):
         return self
 
@@ -214,9 +225,10 @@ class UpsertWriter(_Writer):
     delete = _core.Writer._delete
 
     @classmethod
-    def _of(cls, table: Any, columns: Sequence[str] | None) -> Any:
+    def _of(cls, table: Any, columns: Sequence[str] | None, overwrite: bool) -> Any:
         made = _core.new_writer(cls)
         made._table = table
+        made._overwrite = overwrite
         made._columns = None if columns is None else list(columns)
         return made
 
@@ -243,7 +255,7 @@ class UpsertWriter(_Writer):
             table._codec(table._info.get_primary_keys()),
             table._connection._wait_ms_max,
             self._columns,
-            False,
+            self._overwrite,
         )
 
     def _batch_columns(self, deletes: bool) -> list[str]:

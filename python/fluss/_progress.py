@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Progress of long reads: a callback of the user, or a bar on a terminal."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import time
+from typing import Any, Callable, Union
+
+from .errors import FlussError
+
+# None: a bar when the read is long and a terminal is there; True: a bar; False: nothing; else a
+# function that is called with the rows that were read and the rows there are.
+Wanted = Union[bool, None, Callable[[int, int], object]]
+_BAR_AFTER_S = 1.0
+
+
+def require_progress(progress: Wanted) -> Wanted:
+    """TypeError for what is no wish for progress."""
+    if progress is not None and not isinstance(progress, bool) and not callable(progress):
+        raise TypeError(
+            f"progress must be a function, a bool or None, not {type(progress).__name__}"
+        )
+    if progress is True and importlib.util.find_spec("tqdm") is None:
+        raise FlussError("progress=True draws a bar with tqdm, which is not installed")
+    return progress
+
+
+def _is_terminal() -> bool:
+    return bool(getattr(sys.stderr, "isatty", bool)()) and (
+        importlib.util.find_spec("tqdm") is not None
+    )
+
+
+class Progress:
+    """Rows that were read, of how many. The total is asked for when something is shown."""
+
+    def __init__(self, wanted: Wanted, count_rows: Callable[[], int], title: str) -> None:
+        self._call = wanted if callable(wanted) else None
+        self._draws = wanted is True or (wanted is None and _is_terminal())
+        self._due = time.monotonic() + (0 if wanted is True else _BAR_AFTER_S)
+        self._count_rows, self._title = count_rows, title
+        self._total: int | None = None
+        self._bar: Any = None
+        self._rows = 0
+
+    def start(self) -> None:
+        """Call once before the first row, so that a callback knows the total from the start."""
+        if self._call is not None:
+            self.advance(0)
+
+    def advance(self, rows: int) -> None:
+        """So many rows more."""
+        self._rows += rows
+        if self._call is None and not self._draws:
+            return
+        if self._draws and self._bar is None and time.monotonic() < self._due:
+            return
+        if self._total is None:
+            self._total = self._count_rows()
+        self._total = max(self._total, self._rows)
+        if self._call is not None:
+            self._call(self._rows, self._total)
+            return
+        if self._bar is None:
+            import tqdm
+
+            self._bar = tqdm.tqdm(total=self._total, desc=self._title, unit="row", unit_scale=True)
+        self._bar.update(self._rows - self._bar.n)
+
+    def end(self) -> None:
+        if self._bar is not None:
+            self._bar.close()

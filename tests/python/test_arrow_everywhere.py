@@ -1,0 +1,449 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrow by PyCapsule, in and out: any producer is written, any consumer reads.
+
+Goal: users of pyarrow, polars, DuckDB, pandas and nothing of these are at home. Method: each kind of
+object is written to a log table and to a primary-key table and read back, in each direction."""
+
+import datetime
+import decimal
+import subprocess
+import sys
+import threading
+import time
+
+import duckdb
+import fluss
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+S_MAX = 30
+SCHEMA = pa.schema([("id", pa.int32()), ("name", pa.string()), ("score", pa.float64())])
+ROWS = [{"id": n, "name": f"row {n}", "score": n / 4} for n in range(10)]
+TABLE = pa.Table.from_pylist(ROWS, schema=SCHEMA)
+
+
+class ArrayOnly:
+    """A foreign object that knows __arrow_c_array__ and nothing else."""
+
+    def __init__(self, batch):
+        self._batch = batch
+
+    def __arrow_c_array__(self, requested_schema=None):
+        return self._batch.__arrow_c_array__(requested_schema)
+
+
+class StreamOnly:
+    """A foreign object that knows __arrow_c_stream__ and nothing else."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+PRODUCERS = {
+    "pyarrow.Table": lambda: TABLE,
+    "pyarrow.Table of chunks": lambda: pa.concat_tables([TABLE.slice(0, 3), TABLE.slice(3)]),
+    "pyarrow.RecordBatch": lambda: TABLE.to_batches()[0],
+    "pyarrow.RecordBatchReader": lambda: TABLE.to_reader(max_chunksize=4),
+    "polars.DataFrame": lambda: pl.DataFrame(TABLE),
+    "pandas.DataFrame": lambda: pd.DataFrame(ROWS).astype({"id": "int32"}),
+    "duckdb relation": lambda: duckdb.sql(
+        "select i::int as id, 'row ' || i as name, i / 4 as score from range(10) t(i)"
+    ),
+    "array capsules": lambda: ArrayOnly(TABLE.to_batches()[0]),
+    "stream capsule": lambda: StreamOnly(TABLE),
+    "columns in another order": lambda: TABLE.select(["score", "id", "name"]),
+}
+
+
+def make(connection, database, schema=SCHEMA, keys=None, **options):
+    path = fluss.TablePath(database, f"t{time.monotonic_ns()}")
+    options = {"bucket_count": 1, **options}
+    descriptor = fluss.TableDescriptor(fluss.Schema(schema, keys), **options)
+    connection.get_admin().create_table(path, descriptor).result(S_MAX)
+    return connection.get_table(path).result(S_MAX)
+
+
+def rows_of(table):
+    return table.new_scan().to_arrow().result(S_MAX).sort_by("id").to_pylist()
+
+
+# --- in ---
+
+
+@pytest.mark.parametrize("producer", PRODUCERS)
+def test_any_producer_is_appended(connection, database, producer):
+    table = make(connection, database)
+    writer = table.new_append().create_writer()
+    writer.write_arrow(PRODUCERS[producer]())
+    writer.flush().result(S_MAX)
+    assert rows_of(table) == ROWS
+
+
+@pytest.mark.parametrize("producer", PRODUCERS)
+def test_any_producer_is_upserted_and_deleted(connection, database, producer):
+    table = make(connection, database, keys=["id"])
+    writer = table.new_upsert().create_writer()
+    writer.write_arrow(PRODUCERS[producer]())
+    writer.flush().result(S_MAX)
+    assert rows_of(table) == ROWS
+    writer.delete_arrow(PRODUCERS[producer]())  # other columns than the key are left out
+    writer.flush().result(S_MAX)
+    assert rows_of(table) == []
+
+
+@pytest.mark.parametrize("producer", PRODUCERS)
+def test_any_producer_is_one_batch(connection, database, producer):
+    table = make(connection, database)
+    handle = table.new_append().create_writer().write_arrow_batch(PRODUCERS[producer]())
+    handle.wait().result(S_MAX)
+    assert (handle.bucket.bucket_id, handle.log_end_offset) == (0, 10)
+    assert rows_of(table) == ROWS
+
+
+def test_what_the_package_reads_it_writes(connection, database):
+    """Batches, scanners and lookups are producers themselves."""
+    source = make(connection, database)
+    writer = source.new_append().create_writer()
+    writer.write_arrow(TABLE)
+    writer.flush().result(S_MAX)
+    target = make(connection, database, keys=["id"])
+    upsert = target.new_upsert().create_writer()
+    upsert.write_arrow(source.new_scan())
+    upsert.flush().result(S_MAX)
+    assert rows_of(target) == ROWS
+    found = target.new_lookup().lookup_arrow([(1,), (3,)]).result(S_MAX)
+    upsert.delete_arrow(found).wait().result(S_MAX)
+    assert [row["id"] for row in rows_of(target)] == [0, 2, 4, 5, 6, 7, 8, 9]
+
+
+LAYOUTS = {
+    "sliced": pa.table({"v": pa.array(["x", None, "longer than a view", "z", "w"]).slice(1, 3)}),
+    "dictionary": pa.table({"v": pa.array(["a", None, "a", "b"]).dictionary_encode()}),
+    "sliced dictionary": pa.table({"v": pa.array(["q", "a", None, "a"]).dictionary_encode()[1:]}),
+    "large string": pa.table({"v": pa.array(["a", None, ""], pa.large_string())}),
+    "string view": pa.table(
+        {"v": pa.array(["a", None, "longer than twelve bytes"]).cast("string_view")}
+    ),
+    "chunks": pa.table({"v": pa.chunked_array([["a"], [], [None, "b"]])}),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("keyed", [False, True])
+def test_layouts_of_text(connection, database, layout, keyed):
+    column = LAYOUTS[layout]["v"]
+    given = pa.table({"id": pa.array(range(len(column)), pa.int32()), "v": column})
+    schema = pa.schema([("id", pa.int32()), ("v", pa.string())])
+    table = make(connection, database, schema, ["id"] if keyed else None)
+    writer = table.new_upsert() if keyed else table.new_append()
+    writer.write_arrow(given)
+    writer.flush().result(S_MAX)
+    assert [row["v"] for row in rows_of(table)] == column.to_pylist()
+
+
+NESTED = {
+    "list": (pa.list_(pa.int32()), pa.array([[9], [1, None], None, []]).slice(1)),
+    "large list": (pa.list_(pa.int32()), pa.array([[1, 2], None], pa.large_list(pa.int32()))),
+    "binary": (pa.binary(), pa.array([b"a", None, b""], pa.large_binary())),
+    "struct": (pa.struct([("a", pa.int32())]), pa.array([{"a": 7}, {"a": 1}, None]).slice(1)),
+    "map": (
+        pa.map_(pa.string(), pa.int32()),
+        pa.array([[("k", 1)], None], pa.map_("string", "int32")),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", NESTED)
+def test_nested_layouts(connection, database, kind):
+    declared, column = NESTED[kind]
+    if kind == "list":
+        column = column.cast(declared)
+    if kind == "struct":
+        column = column.cast(declared)
+    given = pa.table({"id": pa.array(range(len(column)), pa.int32()), "v": column})
+    table = make(connection, database, pa.schema([("id", pa.int32()), ("v", declared)]))
+    writer = table.new_append().create_writer()
+    writer.write_arrow(given)
+    writer.flush().result(S_MAX)
+    assert [row["v"] for row in rows_of(table)] == column.to_pylist()
+
+
+LOSSLESS = [
+    (pa.int64(), pa.array([1, 2**31], pa.uint32())),
+    (pa.int8(), pa.array([-128, 127], pa.int64())),
+    (pa.float64(), pa.array([2**53, None], pa.int64())),
+    (pa.float64(), pa.array([1.5], pa.float32())),
+    (pa.float32(), pa.array([1.5, float("nan"), float("inf")])),
+    (pa.decimal128(10, 2), pa.array([decimal.Decimal("1.200")], pa.decimal128(10, 3))),
+    (
+        pa.timestamp("us"),
+        pa.array([datetime.datetime(1969, 12, 31, 23, 59, 59)], pa.timestamp("s")),
+    ),
+    (pa.date32(), pa.array([datetime.date(1, 1, 1)], pa.date64())),
+]
+
+
+@pytest.mark.parametrize(("declared", "column"), LOSSLESS)
+def test_other_types_are_converted_where_nothing_is_lost(connection, database, declared, column):
+    table = make(connection, database, pa.schema([("id", pa.int32()), ("v", declared)]))
+    writer = table.new_append().create_writer()
+    writer.write_arrow(pa.table({"id": pa.array(range(len(column)), pa.int32()), "v": column}))
+    writer.flush().result(S_MAX)
+    found = [row["v"] for row in rows_of(table)]
+    expected = column.cast(declared).to_pylist()
+    assert [str(v) for v in found] == [str(v) for v in expected]
+
+
+LOSSY = [
+    (pa.int8(), pa.array([128], pa.int64())),
+    (pa.int64(), pa.array([1.0])),
+    (pa.float64(), pa.array([2**53 + 1], pa.int64())),
+    (pa.float32(), pa.array([0.1])),
+    (pa.float32(), pa.array([1e300])),
+    (pa.decimal128(10, 2), pa.array([decimal.Decimal("1.225")], pa.decimal128(10, 3))),
+    (pa.timestamp("us"), pa.array([1000], pa.timestamp("ns"))),
+    (pa.timestamp("us"), pa.array([1], pa.timestamp("us", tz="Asia/Kolkata"))),
+    (pa.string(), pa.array([b"\xff"], pa.binary())),
+    (pa.string(), pa.array([1])),
+]
+
+
+@pytest.mark.parametrize(("declared", "column"), LOSSY)
+def test_types_that_lose_something_are_refused_with_the_columns_name(
+    connection, database, declared, column
+):
+    table = make(connection, database, pa.schema([("id", pa.int32()), ("v", declared)]))
+    writer = table.new_append().create_writer()
+    given = pa.table({"id": pa.array(range(len(column)), pa.int32()), "v": column})
+    for form in (given, StreamOnly(given)):
+        with pytest.raises(fluss.FlussError, match="'v'"):
+            writer.write_arrow(form)
+    writer.flush().result(S_MAX)
+    assert rows_of(table) == []
+
+
+# --- all or nothing ---
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_table_is_written_whole_or_not_at_all(connection, database, keyed):
+    schema = pa.schema([("id", pa.int8()), ("v", pa.string())])
+    table = make(connection, database, schema, ["id"] if keyed else None, bucket_count=3)
+    writer = table.new_upsert().create_writer() if keyed else table.new_append().create_writer()
+    chunks = [pa.table({"id": [n], "v": ["x"]}) for n in range(5)]
+    bad = pa.concat_tables([*chunks, pa.table({"id": [1000], "v": ["too large"]})])
+    assert len(bad.to_batches()) == 6
+    with pytest.raises(fluss.FlussError, match="'id'"):
+        writer.write_arrow(bad)
+    with pytest.raises(fluss.FlussError, match="'id'"):
+        writer.write_arrow(pl.from_arrow(bad, rechunk=False))
+    writer.flush().result(S_MAX)
+    assert rows_of(table) == []
+    with pytest.raises(fluss.FlussError, match="'id'"):
+        writer.write_arrow(bad.to_reader())  # a stream: what came before is written
+    writer.flush().result(S_MAX)
+    assert [row["id"] for row in rows_of(table)] == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_bad_partition_value_in_a_later_row_leaves_nothing(connection, database, keyed):
+    schema = pa.schema([("id", pa.int32()), ("region", pa.string())])
+    keys = ["id", "region"] if keyed else None
+    table = make(connection, database, schema, keys, partition_keys=["region"])
+    path, admin = table.get_table_path(), connection.get_admin()
+    admin.create_partition(path, {"region": "EU"}).result(S_MAX)
+    writer = table.new_upsert().create_writer() if keyed else table.new_append().create_writer()
+    given = pa.table({"id": pa.array([1, 2], pa.int32()), "region": ["EU", "not/valid"]})
+    with pytest.raises(fluss.FlussError, match="row 1"):
+        writer.write_arrow(given)
+    writer.flush().result(S_MAX)
+    assert rows_of(table) == []
+
+
+def test_pandas_frame_is_written_whole_or_not_at_all(connection, database):
+    table = make(connection, database)
+    writer = table.new_append().create_writer()
+    with pytest.raises(ValueError, match="id|convert|range"):
+        writer.write_pandas(pd.DataFrame({"id": [1, 2**40], "name": ["a", "b"], "score": [1, 2]}))
+    with pytest.raises(KeyError, match="score"):
+        writer.write_pandas(pd.DataFrame({"id": [1], "name": ["a"]}))
+    with pytest.raises(TypeError, match="df must be a pandas.DataFrame, not int"):
+        writer.write_pandas(5)
+    writer.flush().result(S_MAX)
+    assert rows_of(table) == []
+
+
+def test_pandas_number_that_is_too_large_for_a_float_is_refused(connection, database):
+    table = make(connection, database, pa.schema([("id", pa.int32()), ("v", pa.float32())]))
+    writer = table.new_append().create_writer()
+    writer.write_pandas(pd.DataFrame({"id": [1, 2], "v": [0.1, np.inf]}))
+    with pytest.raises(fluss.FlussError, match="'v'.*FLOAT"):
+        writer.write_pandas(pd.DataFrame({"id": [3, 4], "v": [1e300, np.inf]}))
+    writer.flush().result(S_MAX)
+    assert [row["v"] for row in rows_of(table)] == [float(np.float32(0.1)), np.inf]
+
+
+def test_arrow_write_waits_for_room_and_goes_on_where_it_stopped(servers, database):
+    """A table larger than the buffer, to a partition that comes later: no row twice, none lost."""
+    sizes = dict(writer_buffer_memory_size=200_000, writer_request_max_size=100_000)
+    sizes.update(writer_batch_size=50_000, writer_dynamic_batch_size_min=1000)
+    schema = pa.schema([("id", pa.int32()), ("region", pa.string())])
+    connection = fluss.FlussConnection.create(bootstrap_servers=servers, **sizes).result(S_MAX)
+    with connection:
+        table = make(connection, database, schema, partition_keys=["region"])
+        writer = table.new_append().create_writer()
+        count, path = 50_000, table.get_table_path()
+        given = pa.table({"id": pa.array(range(count), pa.int32()), "region": ["EU"] * count})
+        thread = threading.Thread(target=writer.write_arrow, args=(given,))
+        thread.start()
+        thread.join(0.7)  # longer than one slice of the wait
+        assert thread.is_alive()
+        connection.get_admin().create_partition(path, {"region": "EU"}).result(S_MAX)
+        thread.join(S_MAX)
+        assert not thread.is_alive()
+        writer.flush().result(S_MAX)
+        found = table.new_scan().to_arrow().result(S_MAX)["id"].to_pylist()
+        assert found == list(range(count))
+
+
+# --- out ---
+
+
+@pytest.fixture
+def filled(connection, database):
+    table = make(connection, database)
+    writer = table.new_append().create_writer()
+    writer.write_arrow(TABLE)
+    writer.flush().result(S_MAX)
+    return table
+
+
+def scanner_of(table):
+    scanner = table.new_scan().create_record_batch_log_scanner().result(S_MAX)
+    scanner.subscribe_all()
+    return scanner
+
+
+SOURCES = {
+    "table": lambda table: table,
+    "scan": lambda table: table.new_scan(),
+    "scanner": scanner_of,
+    "batch": lambda table: scanner_of(table).poll_record_batch(5000)[0],
+    "whole table": lambda table: table.to_arrow(),
+    "bucket scan": lambda table: (
+        table.new_scan()
+        .limit(100)
+        .create_bucket_batch_scanner(fluss.TableBucket(table.get_table_info().table_id, 0))
+    ),
+}
+CONSUMERS = {
+    "pyarrow": lambda x: (
+        pa.Table.from_batches([pa.record_batch(x)])
+        if hasattr(x, "__arrow_c_array__")
+        else pa.table(x)
+    ).to_pylist(),
+    "polars": lambda x: pl.DataFrame(x).to_dicts(),
+    "pandas": lambda x: (
+        pd.DataFrame.from_arrow(x)
+        if hasattr(pd.DataFrame, "from_arrow")
+        else pa.table(x).to_pandas()
+    ).to_dict("records"),
+    "duckdb": lambda x: (
+        duckdb.from_arrow(pa.RecordBatchReader.from_stream(x)).fetchdf().to_dict("records")
+        if hasattr(x, "__arrow_c_stream__")
+        else duckdb.from_arrow(pa.table(x)).fetchdf().to_dict("records")
+    ),
+}
+
+
+@pytest.mark.parametrize("consumer", CONSUMERS)
+@pytest.mark.parametrize("source", SOURCES)
+def test_any_consumer_reads(filled, source, consumer):
+    assert CONSUMERS[consumer](SOURCES[source](filled)) == ROWS
+
+
+def test_polars_pandas_and_duckdb_round_trip(filled):
+    frame = filled.to_polars().result(S_MAX)
+    assert isinstance(frame, pl.DataFrame)
+    assert frame.to_dicts() == ROWS
+    assert list(filled.to_pandas()["id"]) == list(range(10))
+    writer = filled.new_append().create_writer()
+    writer.write_arrow(frame.with_columns(id=pl.col("id") + 10))
+    writer.write_pandas(
+        filled.to_pandas().result(S_MAX).assign(id=np.arange(20, 40, dtype="int32"))
+    )
+    writer.write_arrow(duckdb.from_arrow(filled.to_arrow().result(S_MAX)).filter("id < 1"))
+    writer.flush().result(S_MAX)
+    assert sorted(filled.to_arrow()["id"].to_pylist()) == sorted([0, *range(40)])
+
+
+def test_columns_of_a_batch_lie_where_they_were_received(connection, database):
+    """Uncompressed columns are not copied on their way to pyarrow: their addresses say so."""
+    schema = pa.schema([("id", pa.int64())])
+    properties = {"table.log.arrow.compression.type": "NONE"}
+    table = make(connection, database, schema, properties=properties)
+    writer = table.new_append().create_writer()
+    writer.write_arrow(pa.table({"id": pa.array(range(1000))}))
+    writer.flush().result(S_MAX)
+    batch = scanner_of(table).poll_record_batch(5000)[0]
+    addresses = {
+        pa.record_batch(batch)["id"].buffers()[1].address,
+        batch.batch["id"].buffers()[1].address,
+        pa.table(pa.RecordBatchReader.from_batches(schema, [pa.record_batch(batch)]))["id"]
+        .chunk(0)
+        .buffers()[1]
+        .address,
+    }
+    assert len(addresses) == 1
+    kept = batch.batch["id"]
+    del batch
+    assert kept.to_pylist() == list(range(1000))
+
+
+PROGRAM = """
+import sys
+import fluss
+
+class Rows:
+    def __init__(self, batch):
+        self.batch = batch
+    def __arrow_c_array__(self, requested_schema=None):
+        return self.batch.__arrow_c_array__()
+
+with fluss.Server() as server:
+    connection = fluss.FlussConnection.create(bootstrap_servers=server.bootstrap_servers).result()
+    admin, path = connection.get_admin(), fluss.TablePath("fluss", "t")
+    schema = fluss.Schema.from_text("id INT NOT NULL, name STRING")
+    admin.create_table(path, fluss.TableDescriptor(schema, bucket_count=1)).result()
+    table = connection.get_table(path).result()
+    writer = table.new_append().create_writer()
+    writer.append((1, "a"))
+    writer.flush().result()
+    scanner = table.new_scan().create_record_batch_log_scanner().result()
+    scanner.subscribe_all()
+    writer.write_arrow_batch(Rows(scanner.poll_record_batch(5000)[0])).wait().result()
+    writer.write_arrow(table.new_scan())
+    writer.flush().result()
+    records = table.new_scan().create_log_scanner().result()
+    records.subscribe_all()
+    found = []
+    while len(found) < 4:
+        found += [record.row for record in records.poll(5000)]
+    assert found == [{"id": 1, "name": "a"}] * 4, found
+    connection.close().result()
+loaded = {"pyarrow", "pandas", "polars", "numpy"} & set(sys.modules)
+assert not loaded, loaded
+"""
+
+
+def test_other_libraries_are_imported_only_when_they_are_wanted():
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
