@@ -21,7 +21,7 @@ static fluss_code_t read_names(const json_t *json, const char *key, fl_table_des
     const json_t *array;
     FL_TRY(fl_json_get_array(json, key, &array, err));
     if (array == NULL) {
-        return 0;
+        return fl_json_missing(key, err);
     }
     const char **names;
     size_t count;
@@ -34,7 +34,8 @@ static fluss_code_t read_map(const json_t *json, const char *key, fl_arena *aren
 {
     const json_t *object;
     FL_TRY(fl_json_get_object(json, key, &object, err));
-    return object == NULL ? 0 : fl_json_str_map_read(object, key, arena, entries, count, err);
+    return object == NULL ? fl_json_missing(key, err)
+                          : fl_json_str_map_read(object, key, arena, entries, count, err);
 }
 
 static fluss_code_t read_rest(const json_t *json, fl_table_desc *desc, fluss_error_t *err)
@@ -43,7 +44,10 @@ static fluss_code_t read_rest(const json_t *json, fl_table_desc *desc, fluss_err
     FL_TRY(fl_json_get_str(json, "comment", &comment, err));
     FL_TRY(fl_table_desc_set_comment(desc, comment, err));
     FL_TRY(read_names(json, "partition_key", desc, fl_table_desc_set_partition_keys, err));
-    FL_TRY(read_names(json, "bucket_key", desc, fl_table_desc_set_bucket_keys, err));
+    if (json_object_get(json, "bucket_key") != NULL ||
+        json_object_get(json, "bucket_count") != NULL) {
+        FL_TRY(read_names(json, "bucket_key", desc, fl_table_desc_set_bucket_keys, err));
+    }
     FL_TRY(fl_json_get_int(json, "bucket_count", 0, &desc->bucket_count, err));
     if (json_is_integer(json_object_get(json, "bucket_count")) && desc->bucket_count == 0) {
         /* A given 0 is a fault to be found later, not "not given". */
@@ -134,8 +138,9 @@ static fluss_code_t read_database(const json_t *json, fl_database_desc *desc, fl
             return fl_error_nomem(err);
         }
     }
-    return read_map(json, "custom_properties", &desc->arena, &desc->custom, &desc->custom_count,
-                    err);
+    return json_object_size(json) == 0 ? 0
+                                       : read_map(json, "custom_properties", &desc->arena,
+                                                  &desc->custom, &desc->custom_count, err);
 }
 
 fluss_code_t fl_database_desc_from_json(fl_slice json, fl_database_desc **desc, fluss_error_t *err)

@@ -118,8 +118,8 @@ static fluss_code_t check_replication(const checker *check)
 {
     const int32_t factor = check->settings->replication_factor;
     if (factor < 1) {
-        return fl_error(check->err, FLUSS_E_INVALID_REPLICATION_FACTOR, FLUSS_KIND_ARGUMENT,
-                        "'table.replication.factor' is %d, expected 1 or more", factor);
+        return invalid_config(check, "'table.replication.factor' is %d, expected 1 or more",
+                              factor);
     }
     if (factor > check->limits->server_count) {
         return fl_error(check->err, FLUSS_E_INVALID_REPLICATION_FACTOR, FLUSS_KIND_ARGUMENT,
@@ -364,7 +364,11 @@ fluss_code_t fl_table_rules_check_alter_property(const fl_table_desc *desc, cons
     }
     const fl_property *property = fl_property_find(key);
     if (property == NULL) {
-        return fl_property_unknown(key, err);
+        (void)fl_property_unknown(key, err);
+        if (err != NULL) {
+            err->code = FLUSS_E_INVALID_ALTER_TABLE;
+        }
+        return FLUSS_E_INVALID_ALTER_TABLE;
     }
     if (!property->is_alterable) {
         return fl_error(err, FLUSS_E_INVALID_ALTER_TABLE, FLUSS_KIND_ARGUMENT,
@@ -382,5 +386,15 @@ fluss_code_t fl_table_rules_check_alter_property(const fl_table_desc *desc, cons
         return fl_error(err, FLUSS_E_INVALID_ALTER_TABLE, FLUSS_KIND_ARGUMENT,
                         "'%s' can't be altered: the table was created without a data lake", key);
     }
-    return value == NULL ? 0 : fl_property_check(property, value, err);
+    if (value == NULL) {
+        return 0;
+    }
+    FL_TRY(fl_property_check(property, value, err));
+    bool is_on = false;
+    if (strcmp(key, "table.datalake.enabled") == 0 && fl_text_to_bool(value, &is_on) && is_on &&
+        fl_table_desc_property(desc, "table.datalake.format") == NULL) {
+        return fl_error(err, FLUSS_E_INVALID_ALTER_TABLE, FLUSS_KIND_ARGUMENT,
+                        "'%s' can't be turned on: this server has no data lake", key);
+    }
+    return 0;
 }

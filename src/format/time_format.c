@@ -22,6 +22,21 @@ static fluss_code_t refuse(const char *format, const char *why, fluss_error_t *e
                     "'table.auto-partition.time-format' is '%.100s': %s", format, why);
 }
 
+/* A field has up to two letters, which mean the same here. */
+static char canonical(char letter)
+{
+    switch (letter) {
+    case 'u':
+        return 'y';
+    case 'q':
+        return 'Q';
+    case 'L':
+        return 'M';
+    default:
+        return letter;
+    }
+}
+
 /* One field of the pattern: the next wanted letter, in its width. */
 static const char *field_fault(const char *at, char wanted, size_t *width)
 {
@@ -29,7 +44,7 @@ static const char *field_fault(const char *at, char wanted, size_t *width)
     while (at[*width] == at[0]) {
         (*width)++;
     }
-    if (at[0] != wanted) {
+    if (canonical(at[0]) != wanted) {
         return "the fields must be those of the time unit, in the order yyyy Q MM dd HH";
     }
     for (size_t i = 0; i < FL_COUNT_OF(fields); i++) {
@@ -44,6 +59,7 @@ fluss_code_t fl_rules_check_time_format(const char *format, fl_time_unit unit, f
 {
     const char *wanted = fields_of_unit[unit];
     bool is_quoted = false;
+    size_t size = 0, underscores = 0; /* of the name so far */
     for (const char *at = format; *at != '\0';) {
         if (*at == '\'') {
             if (at[1] == '\'') {
@@ -59,12 +75,18 @@ fluss_code_t fl_rules_check_time_format(const char *format, fl_time_unit unit, f
             }
             wanted++;
             at += width;
+            size += width;
         } else {
             if (!isalnum((unsigned char)*at) && *at != '_' && *at != '-') {
                 return refuse(format, "literal characters must be A-Z a-z 0-9 _ -", err);
             }
+            underscores += size < 2 && *at == '_';
+            size++;
             at++;
         }
+    }
+    if (underscores == 2) {
+        return refuse(format, "names that begin with '__' are reserved", err);
     }
     if (is_quoted) {
         return refuse(format, "a quote is not closed", err);

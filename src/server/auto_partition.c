@@ -25,6 +25,7 @@ struct fl_auto_partition_check {
     step *steps;
     size_t step_count, step_capacity;
     bool is_running, is_stopped;
+    bool must_run_again; /* a table was altered while a check ran */
 };
 
 static fluss_code_t period_now(const fl_table_info *info, int64_t now_ms, int64_t *period,
@@ -41,6 +42,23 @@ static fluss_code_t period_now(const fl_table_info *info, int64_t now_ms, int64_
 static bool is_by_time(const fl_table_info *info)
 {
     return info->is_partitioned && info->settings.auto_partition.enabled;
+}
+
+fluss_code_t fl_auto_partition_check_zone(const fl_table_desc *desc, fluss_error_t *err)
+{
+    static const char key[] = "table.auto-partition.time-zone";
+    const char *name = fl_table_desc_property(desc, key);
+    fl_zone zone;
+    if (name == NULL) {
+        return 0;
+    }
+    const fluss_code_t rc = fl_zone_load(name, &zone, err);
+    if (rc != 0) {
+        fl_error_prefix(err, "'%s': ", key);
+        return rc;
+    }
+    fl_zone_deinit(&zone);
+    return 0;
 }
 
 /* ---- a new table ---- */
@@ -113,7 +131,7 @@ fluss_code_t fl_auto_partition_check_value(const fl_table_info *info, const fl_s
     const fl_auto_partition *rule = &info->settings.auto_partition;
     char oldest[FL_PERIOD_NAME_SIZE], model[FL_PERIOD_NAME_SIZE];
     bool is_any = false;
-    if (!is_by_time(info)) {
+    if (!is_by_time(info) && (!info->is_partitioned || rule->time_format == NULL)) {
         return 0;
     }
     const fl_slice value = values[time_key_of(info)];
@@ -121,10 +139,13 @@ fluss_code_t fl_auto_partition_check_value(const fl_table_info *info, const fl_s
         fl_period_name(rule->time_unit, rule->time_format, fl_period_of(rule->time_unit, now_ms),
                        model);
         return fl_error(err, FLUSS_E_PARTITION_SPEC_INVALID, FLUSS_KIND_SERVER,
-                        "The partition value '%.*s' has not the form of the table's time "
+                        "The partition value '%.*s' is no date in the form of the table's time "
                         "partitions, such as '%s'.",
                         (int)(value.size < 200 ? value.size : 200), (const char *)value.data,
                         model);
+    }
+    if (!is_by_time(info)) {
+        return 0;
     }
     FL_TRY(oldest_kept(info, now_ms, oldest, &is_any, err));
     if (!is_any && is_older(value, oldest)) {
@@ -242,7 +263,9 @@ static void check_over(fl_auto_partition_check *self)
     if (self->is_stopped) {
         free_check(self);
     } else {
-        fl_timer_start(self->timer, server->settings.auto_partition_interval);
+        fl_timer_start(self->timer,
+                       self->must_run_again ? 0 : server->settings.auto_partition_interval);
+        self->must_run_again = false;
     }
     fl_server_release(server);
 }
@@ -336,6 +359,15 @@ fluss_code_t fl_auto_partition_start(fl_server *server, fl_auto_partition_check 
     FL_TRY(fl_timer_new(server->shards[0].loop, on_timer, self, &self->timer, err));
     fl_timer_start(self->timer, 0);
     return 0;
+}
+
+void fl_auto_partition_check_now(fl_auto_partition_check *self)
+{
+    if (self->is_running) {
+        self->must_run_again = true;
+    } else {
+        fl_timer_start(self->timer, 0);
+    }
 }
 
 void fl_auto_partition_stop(fl_auto_partition_check *self)

@@ -19,9 +19,15 @@ FLUSS_CHECKED fluss_code_t fl_auto_partition_first(fl_catalog *catalog, const fl
 FLUSS_CHECKED fluss_code_t fl_auto_partition_check_value(const fl_table_info *info,
                                                          const fl_slice *values, int64_t now_ms,
                                                          fluss_error_t *err);
+/** Whether the time zone of a table is one that there is; a table that names none has that of this
+ * machine. @return FLUSS_E_INVALID_CONFIG */
+FLUSS_CHECKED fluss_code_t fl_auto_partition_check_zone(const fl_table_desc *desc,
+                                                        fluss_error_t *err);
 /** Check now and then. gives (fl_auto_partition_stop). */
 FLUSS_CHECKED fluss_code_t fl_auto_partition_start(fl_server *server,
                                                    fl_auto_partition_check **check,
                                                    fluss_error_t *err);
+/** Check now: a table was altered. */
+void fl_auto_partition_check_now(fl_auto_partition_check *check);
 void fl_auto_partition_stop(fl_auto_partition_check *check); /* NULL allowed */
 #endif

@@ -7,6 +7,7 @@
 #include "net/loop.h"
 #include "server/handlers.h"
 #include "server/handlers_private.h"
+#include "server/housekeeping.h"
 #include "server/server.h"
 
 enum { OP_SET = 0, OP_DELETE = 1, POSITION_LAST = 0, DESCRIPTOR_SIZE_MAX = 16 << 20 };
@@ -124,7 +125,7 @@ static fluss_code_t set_aggregation(fl_schema *schema, const fl_msg_pb_add_colum
 }
 
 /* The types of the added columns. What can't be read, or stands anywhere but at the end, is wrong
- * for every table. */
+ * for every table, so it is found before the table is looked for. */
 static fluss_code_t read_columns(fl_request *req, const fl_msg_alter_table_request *asked,
                                  fl_type **types, fluss_error_t *err)
 {
@@ -143,6 +144,16 @@ static fluss_code_t read_columns(fl_request *req, const fl_msg_alter_table_reque
         }
         if (added->column_position_type != POSITION_LAST) {
             return refuse(err, added, "only at the end (position 0)");
+        }
+    }
+    for (size_t i = 0; i < asked->modify_columns_count; i++) {
+        const fl_msg_pb_modify_column *modified = &asked->modify_columns[i];
+        fl_type type;
+        if (!modified->has_data_type_json ||
+            fl_type_from_json(modified->data_type_json, &req->arena, &type, err) != 0) {
+            return fl_error(err, FLUSS_E_SERVER_UNKNOWN, FLUSS_KIND_ARGUMENT,
+                            "column '%.*s' can't be modified: its data type can't be read",
+                            FL_SLICE_ARG(modified->column_name));
         }
     }
     return 0;
@@ -277,8 +288,14 @@ static fluss_code_t plan(fl_request *req, alter_state *state, fluss_error_t *err
 static void alter_spread(fl_change *change)
 {
     const fl_msg_alter_table_response response = {0};
+    fl_request *req = change->context;
+    const alter_state *state = req->state;
+    const fl_msg_alter_table_request *asked = req->message;
     fl_tablet_ops_release(change);
-    fl_request_reply(change->context, &response);
+    if (asked->config_changes_count != 0 && state->info->settings.auto_partition.enabled) {
+        fl_housekeeping_check_partitions(&fl_request_server(req)->shards[0]);
+    }
+    fl_request_reply(req, &response);
 }
 
 static void alter_committed(fl_change *change)

@@ -71,7 +71,7 @@ static fluss_code_t fill_by_name(fl_request *req, const fl_msg_pb_physical_table
     const fl_msg_pb_table_path table_path = {.database_name = path->database_name,
                                              .table_name = path->table_name};
     fl_table *table = NULL;
-    FL_TRY(fl_find_partitioned(req, &table_path, &table, err));
+    FL_TRY(fl_find_table(req, &table_path, &table, err));
     const fl_partition *partition =
         path->has_partition_name ? fl_table_partition(table, path->partition_name) : NULL;
     if (partition == NULL) {

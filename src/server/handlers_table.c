@@ -28,7 +28,8 @@ static fluss_code_t read_descriptor(fl_request *req, const fl_msg_create_table_r
     FL_TRY(fl_table_desc_from_json(asked->table_json, desc, err));
     FL_TRY(fl_table_desc_check(*desc, err));
     FL_TRY(fl_table_rules_fill_defaults(*desc, &defaults, err));
-    return fl_table_rules_check_create(*desc, &limits, err);
+    FL_TRY(fl_table_rules_check_create(*desc, &limits, err));
+    return fl_auto_partition_check_zone(*desc, err);
 }
 
 typedef struct create_state {

@@ -109,3 +109,10 @@ void fl_housekeeping_stop(fl_shard *shard)
         fl_free(self);
     }
 }
+
+void fl_housekeeping_check_partitions(fl_shard *shard)
+{
+    if (shard->housekeeping != NULL) {
+        fl_auto_partition_check_now(shard->housekeeping->partitions);
+    }
+}

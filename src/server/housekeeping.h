@@ -9,4 +9,6 @@ typedef struct fl_housekeeping fl_housekeeping;
 
 FLUSS_CHECKED fluss_code_t fl_housekeeping_start(fl_shard *shard, fluss_error_t *err);
 void fl_housekeeping_stop(fl_shard *shard);
+/** Look at the partitions by time at once: a table was altered. Thread: shard 0. */
+void fl_housekeeping_check_partitions(fl_shard *shard);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of periods. One walk over the pattern writes a name or compares one. */
+/* Names of periods. A walk over the pattern writes a name; another reads one. */
 #include "server/period.h"
 
 #include <ctype.h>
@@ -71,10 +71,13 @@ static int64_t field_value(char letter, const fl_calendar *at)
 {
     switch (letter) {
     case 'y':
+    case 'u':
         return at->year;
     case 'Q':
+    case 'q':
         return (at->month - 1) / 3 + 1;
     case 'M':
+    case 'L':
         return at->month;
     case 'd':
         return at->day;
@@ -106,21 +109,78 @@ void fl_period_name(fl_time_unit unit, const char *format, int64_t period, char 
     name[size] = '\0';
 }
 
-bool fl_period_matches(fl_time_unit unit, const char *format, fl_slice text)
+/* Read the digits of a field. @return how many there are, or 0: not all are digits */
+static size_t read_field(fl_slice text, size_t at, size_t width, int64_t *value)
 {
-    char model[FL_PERIOD_NAME_SIZE];
-    char other[FL_PERIOD_NAME_SIZE];
-    /* Two names that differ in every digit show where the fields are. */
-    fl_period_name(unit, format, fl_period_of(unit, 0), model);
-    fl_period_name(unit, format, fl_period_of(unit, INT64_C(71257942800000)), other);
-    if (strlen(model) != text.size) {
+    *value = 0;
+    if (text.size - at < width) {
+        return 0;
+    }
+    for (size_t i = 0; i < width; i++) {
+        if (!isdigit(text.data[at + i])) {
+            return 0;
+        }
+        *value = *value * 10 + (text.data[at + i] - '0');
+    }
+    return width;
+}
+
+static void set_field(char letter, int64_t value, fl_calendar *at)
+{
+    switch (letter) {
+    case 'y':
+    case 'u':
+        at->year = value;
+        break;
+    case 'Q':
+    case 'q':
+        at->month = value >= 1 && value <= 4 ? (int)value * 3 - 2 : 0;
+        break;
+    case 'M':
+    case 'L':
+        at->month = (int)value;
+        break;
+    case 'd':
+        at->day = (int)value;
+        break;
+    default:
+        at->hour = (int)value;
+    }
+}
+
+static bool is_date(const fl_calendar *at)
+{
+    if (at->year < 1 || at->month < 1 || at->month > 12 || at->day < 1 || at->hour > 23) {
         return false;
     }
-    for (size_t i = 0; i < text.size; i++) {
-        const bool is_field = model[i] != other[i] || isdigit((unsigned char)model[i]);
-        if (is_field ? !isdigit(text.data[i]) : text.data[i] != (uint8_t)model[i]) {
-            return false;
+    const fl_calendar same =
+        fl_calendar_from_days(fl_calendar_to_days(at->year, at->month, at->day));
+    return same.month == at->month && same.day == at->day;
+}
+
+bool fl_period_matches(fl_time_unit unit, const char *format, fl_slice text)
+{
+    fl_calendar found = {.month = 1, .day = 1};
+    bool is_quoted = false;
+    size_t position = 0;
+    for (const char *at = format != NULL ? format : formats[unit]; *at != '\0';) {
+        if (*at == '\'') {
+            is_quoted = !is_quoted;
+            at++;
+        } else if (!is_quoted && isalpha((unsigned char)*at)) {
+            int64_t value;
+            const size_t width = field_width(at);
+            if (width > 10 || read_field(text, position, width, &value) == 0) {
+                return false;
+            }
+            set_field(*at, value, &found);
+            position += width;
+            at += width;
+        } else {
+            if (position == text.size || text.data[position++] != (uint8_t)*at++) {
+                return false;
+            }
         }
     }
-    return true;
+    return position == text.size && is_date(&found);
 }

@@ -4,7 +4,8 @@
  *
  *   "TZif" version[1] zero[15] · counts, u32 BE: isut, isstd, leap, time, type, char
  *   data: transition times i64 BE[time] · types u8[time] · {offset i32 BE, isdst u8, name u8}[type]
- *         · names · leap seconds · flags */
+ *         · names · leap seconds · flags
+ *   LF rule LF: how the zone goes on (zone_rule.h), or nothing between the line feeds */
 #include "server/zone.h"
 
 #include <stdio.h>
@@ -46,6 +47,20 @@ static fluss_code_t broken(fluss_error_t *err)
     return fl_error(err, FLUSS_E_INVALID_CONFIG, FLUSS_KIND_CORRUPT, "not a zone file");
 }
 
+/* The rule behind the second block; the last offset stays when there is none. */
+static void read_rule(fl_slice file, size_t position, fl_zone *zone)
+{
+    if (position >= file.size || file.data[position] != '\n') {
+        return;
+    }
+    const fl_slice rest = fl_slice_sub(file, position + 1, file.size - position - 1);
+    const uint8_t *end = memchr(rest.data, '\n', rest.size);
+    if (end != NULL) {
+        const fl_slice text = fl_slice_sub(rest, 0, (size_t)(end - rest.data));
+        zone->has_rule = fl_zone_rule_parse(text, &zone->rule);
+    }
+}
+
 fluss_code_t fl_zone_parse(fl_slice file, fl_zone *zone, fluss_error_t *err)
 {
     header first, counts;
@@ -77,6 +92,7 @@ fluss_code_t fl_zone_parse(fl_slice file, fl_zone *zone, fluss_error_t *err)
         zone->offsets_s[i] = (int32_t)fl_load_be32(types + (size_t)type_indexes[i] * TYPE_SIZE);
         zone->count++;
     }
+    read_rule(file, second + HEADER_SIZE + data_size(&counts, 8), zone);
     return 0;
 }
 
@@ -111,8 +127,8 @@ static fluss_code_t load_file(const char *path, fl_zone *zone, fluss_error_t *er
 {
     FILE *file = fopen(path, "re");
     if (file == NULL) {
-        return fl_error(err, FLUSS_E_INVALID_CONFIG, FLUSS_KIND_ARGUMENT, "no time zone file %s",
-                        path);
+        return fl_error(err, FLUSS_E_INVALID_CONFIG, FLUSS_KIND_ARGUMENT,
+                        "there is no such time zone: no file %s", path);
     }
     uint8_t *content = fl_alloc(FILE_SIZE_MAX);
     fluss_code_t rc = fl_error_nomem(err);
@@ -167,7 +183,7 @@ void fl_zone_deinit(fl_zone *zone)
 
 int64_t fl_zone_local_ms(const fl_zone *zone, int64_t utc_ms)
 {
-    const int64_t utc_s = utc_ms / 1000;
+    const int64_t utc_s = utc_ms >= 0 ? utc_ms / 1000 : -((-utc_ms + 999) / 1000);
     size_t from = 0, to = zone->count; /* the number of transitions at or before the moment */
     while (from < to) {
         const size_t middle = from + (to - from) / 2;
@@ -177,6 +193,9 @@ int64_t fl_zone_local_ms(const fl_zone *zone, int64_t utc_ms)
             to = middle;
         }
     }
-    const int32_t offset_s = from == 0 ? zone->first_offset_s : zone->offsets_s[from - 1];
+    int32_t offset_s = from == 0 ? zone->first_offset_s : zone->offsets_s[from - 1];
+    if (from == zone->count && zone->has_rule) {
+        offset_s = fl_zone_rule_offset(&zone->rule, utc_s);
+    }
     return utc_ms + (int64_t)offset_s * 1000;
 }

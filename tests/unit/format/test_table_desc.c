@@ -72,7 +72,8 @@ static void unknown_members_are_ignored(void **state)
     OK(fl_table_desc_from_json(
         fl_slice_str("{\"new\":{},\"schema\":{\"columns\":[{\"name\":\"a\",\"x\":1,\"data_type\":"
                      "{\"type\":\"INTEGER\",\"y\":[]},\"agg_function\":{\"type\":\"other\"}}]},"
-                     "\"comment\":null}"),
+                     "\"comment\":null,\"partition_key\":[],\"properties\":{},"
+                     "\"custom_properties\":{}}"),
         &desc, &error));
     assert_null(desc->comment);
     assert_null(desc->schema->columns[0].agg_function);
@@ -111,9 +112,20 @@ static void faults_name_their_place(void **state)
          "\"primary_key\":[\"z\"]}}",
          "no column 'z'"},
         {"{\"schema\":{\"columns\":[{\"name\":\"a\",\"data_type\":{\"type\":\"DATE\"}}]},"
-         "\"properties\":{\"k\":1}}",
+         "\"partition_key\":[],\"properties\":{\"k\":1}}",
          "properties: 'k' is not a string"},
-        {"{\"schema\":{\"columns\":[]},\"bucket_count\":1e3}", "'bucket_count' is not a 32-bit"},
+        {"{\"schema\":{\"columns\":[]},\"partition_key\":[],\"bucket_key\":[],"
+         "\"bucket_count\":1e3}",
+         "'bucket_count' is not a 32-bit"},
+        {"{\"schema\":{\"columns\":[]}}", "'partition_key' is missing"},
+        {"{\"schema\":{\"columns\":[]},\"partition_key\":[],\"bucket_count\":1}",
+         "'bucket_key' is missing"},
+        {"{\"schema\":{\"columns\":[]},\"partition_key\":[]}", "'properties' is missing"},
+        {"{\"schema\":{\"columns\":[]},\"partition_key\":[],\"properties\":{}}",
+         "'custom_properties' is missing"},
+        {"{\"schema\":{\"columns\":[{\"name\":\"a\",\"data_type\":{\"type\":\"DATE\"}}],"
+         "\"primary_key\":[]}}",
+         "primary key: no column is named"},
         {"{\"schema\":{\"columns\":[]},\"partition_key\":\"a\"}",
          "'partition_key' is not an array"},
     };

@@ -48,6 +48,24 @@ static void other_forms_do_not_match(void **state)
     assert_false(fl_period_matches(FL_TIME_UNIT_DAY, "yyyy-MM-dd", fl_slice_str("2026_11_29")));
 }
 
+static void dates_that_the_calendar_has_not_do_not_match(void **state)
+{
+    (void)state;
+    static const struct {
+        fl_time_unit unit;
+        const char *good, *bad;
+    } cases[] = {
+        {FL_TIME_UNIT_DAY, "20240229", "20230229"},     {FL_TIME_UNIT_DAY, "20261231", "20261232"},
+        {FL_TIME_UNIT_DAY, "20260101", "20260001"},     {FL_TIME_UNIT_DAY, "20260430", "20260431"},
+        {FL_TIME_UNIT_DAY, "00010101", "00000101"},     {FL_TIME_UNIT_MONTH, "202612", "202613"},
+        {FL_TIME_UNIT_QUARTER, "20264", "20265"},       {FL_TIME_UNIT_QUARTER, "20261", "20260"},
+        {FL_TIME_UNIT_HOUR, "2026010123", "2026010124"}};
+    for (size_t i = 0; i < FL_COUNT_OF(cases); i++) {
+        assert_true(fl_period_matches(cases[i].unit, NULL, fl_slice_str(cases[i].good)));
+        assert_false(fl_period_matches(cases[i].unit, NULL, fl_slice_str(cases[i].bad)));
+    }
+}
+
 static void fixed_zones_are_read(void **state)
 {
     (void)state;
@@ -129,15 +147,70 @@ static void a_broken_zone_file_is_an_error(void **state)
     }
 }
 
+/* Moments before and after the changes of clocks, as the official tools tell them. */
+static void a_rule_goes_on_after_the_last_transition(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rule;
+        int64_t utc_s;
+        int32_t offset_s;
+    } cases[] = {
+        {"CET-1CEST,M3.5.0,M10.5.0/3", INT64_C(2531955599), 3600},    /* 2050-03-27T00:59:59Z */
+        {"CET-1CEST,M3.5.0,M10.5.0/3", INT64_C(2531955600), 7200},    /* 2050-03-27T01:00:00Z */
+        {"CET-1CEST,M3.5.0,M10.5.0/3", INT64_C(2550704399), 7200},    /* 2050-10-30T00:59:59Z */
+        {"CET-1CEST,M3.5.0,M10.5.0/3", INT64_C(2550704400), 3600},    /* 2050-10-30T01:00:00Z */
+        {"EST5EDT,M3.2.0,M11.1.0", INT64_C(2530767599), -18000},      /* 2050-03-13T06:59:59Z */
+        {"EST5EDT,M3.2.0,M11.1.0", INT64_C(2530767600), -14400},      /* 2050-03-13T07:00:00Z */
+        {"EST5EDT,M3.2.0,M11.1.0", INT64_C(2551327199), -14400},      /* 2050-11-06T05:59:59Z */
+        {"AEST-10AEDT,M10.1.0,M4.1.0/3", INT64_C(2524608000), 39600}, /* southern summer */
+        {"AEST-10AEDT,M10.1.0,M4.1.0/3", INT64_C(2540246400), 36000}, /* southern winter */
+        {"<+0530>-5:30", INT64_C(2524608000), 19800},
+        {"CST-8", INT64_C(2524608000), 28800},
+        {"IST-2IDT,M3.4.4/26,M10.5.0", INT64_C(2531779199), 7200}, /* 2050-03-24T23:59:59Z */
+        {"IST-2IDT,M3.4.4/26,M10.5.0", INT64_C(2531779200), 10800},
+    };
+    for (size_t i = 0; i < FL_COUNT_OF(cases); i++) {
+        fl_zone_rule rule;
+        assert_true(fl_zone_rule_parse(fl_slice_str(cases[i].rule), &rule));
+        assert_int_equal(fl_zone_rule_offset(&rule, cases[i].utc_s), cases[i].offset_s);
+    }
+}
+
+static void what_is_no_rule_is_refused(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"",
+                                        "CE-1",
+                                        "CET",
+                                        "CET-1CEST",
+                                        "CET-1CEST,M3.5.0",
+                                        "CET-1CEST,M13.5.0,M10.5.0",
+                                        "CET-1CEST,M3.6.0,M10.5.0",
+                                        "CET-1CEST,M3.5.7,M10.5.0",
+                                        "CET-1CEST,M3.5.0,M10.5.0/168",
+                                        "CET-1CEST,J0,J365",
+                                        "CET-99",
+                                        "CET-1x",
+                                        "<+05-5"};
+    for (size_t i = 0; i < FL_COUNT_OF(texts); i++) {
+        fl_zone_rule rule;
+        assert_false(fl_zone_rule_parse(fl_slice_str(texts[i]), &rule));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(periods_are_named_by_their_unit),
         cmocka_unit_test(other_forms_do_not_match),
+        cmocka_unit_test(dates_that_the_calendar_has_not_do_not_match),
         cmocka_unit_test(fixed_zones_are_read),
         cmocka_unit_test(wrong_zones_are_refused),
         cmocka_unit_test(a_zone_file_is_read),
         cmocka_unit_test(a_broken_zone_file_is_an_error),
+        cmocka_unit_test(a_rule_goes_on_after_the_last_transition),
+        cmocka_unit_test(what_is_no_rule_is_refused),
     };
     return cmocka_run_group_tests_name("server_period", tests, NULL, NULL);
 }
