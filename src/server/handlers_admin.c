@@ -207,10 +207,9 @@ void fl_handle_list_rebalance_progress(fl_request *req)
     fl_request_reply(req, &response);
 }
 
+/* There is nothing to cancel, which is what the caller wants. */
 void fl_handle_cancel_rebalance(fl_request *req)
 {
-    fluss_error_t err;
-    (void)fl_error(&err, FLUSS_E_NO_REBALANCE_IN_PROGRESS, FLUSS_KIND_SERVER,
-                   "No rebalance is in progress.");
-    fl_request_fail(req, &err);
+    const fl_msg_cancel_rebalance_response response = {0};
+    fl_request_reply(req, &response);
 }

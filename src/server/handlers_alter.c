@@ -57,6 +57,15 @@ static fluss_code_t read_changes(fl_request *req, const fl_msg_alter_table_reque
     return 0;
 }
 
+typedef fluss_code_t (*property_step)(fl_table_desc *desc, const property_change *change,
+                                      fluss_error_t *err);
+
+static fluss_code_t check_alterable(fl_table_desc *desc, const property_change *change,
+                                    fluss_error_t *err)
+{
+    return fl_table_rules_check_alter_property(desc, change->key, NULL, err);
+}
+
 static fluss_code_t change_property(fl_table_desc *desc, const property_change *change,
                                     fluss_error_t *err)
 {
@@ -67,14 +76,14 @@ static fluss_code_t change_property(fl_table_desc *desc, const property_change *
     return fl_table_desc_set_property(desc, change->key, change->value, err);
 }
 
-/* All changes are tried, so that the error names every wrong one. */
-static fluss_code_t change_properties(fl_table_desc *desc, const property_change *changes,
-                                      size_t count, fluss_error_t *err)
+/* Take a step for all changes, so that the error names every wrong one. */
+static fluss_code_t for_all(fl_table_desc *desc, const property_change *changes, size_t count,
+                            property_step step, fluss_error_t *err)
 {
     fluss_code_t rc = 0;
     for (size_t i = 0; i < count; i++) {
         fluss_error_t next;
-        if (change_property(desc, &changes[i], &next) == 0) {
+        if (step(desc, &changes[i], &next) == 0) {
             continue;
         }
         if (rc == 0) {
@@ -85,6 +94,14 @@ static fluss_code_t change_properties(fl_table_desc *desc, const property_change
         }
     }
     return rc;
+}
+
+/* What can't be altered at all is found before any value is looked at. */
+static fluss_code_t change_properties(fl_table_desc *desc, const property_change *changes,
+                                      size_t count, fluss_error_t *err)
+{
+    FL_TRY(for_all(desc, changes, count, check_alterable, err));
+    return for_all(desc, changes, count, change_property, err);
 }
 
 /* ---- columns ---- */

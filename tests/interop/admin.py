@@ -9,10 +9,12 @@ by call, at the level of frames. Codes must be the same, and so must answers, af
 servers share is masked. A difference passes only when a row of the table in
 docs/admin-differences.md has it; rows that no call needed are listed. Where one server made a
 change and the other refused it, the thing is dropped from both, so that the scripts go on alike.
+A script that the official server breaks off, by not answering, runs once more.
 Closes with "N passed, M failed".
 """
 
 import argparse
+import contextlib
 import fnmatch
 import json
 import sys
@@ -73,6 +75,13 @@ class Peer:
             client = {"client_software_name": "admin", "client_software_version": "1"}
             for api in connection.ask("API_VERSIONS", client)["api_versions"]:
                 self.connections[api["api_key"]] = connection
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        for connection in {id(each): each for each in self.connections.values()}.values():
+            connection.close()
 
     def serves(self, api):
         return API[api][0] in self.connections
@@ -202,8 +211,10 @@ def is_late(field, official, _ours):
 
 
 class Comparison:
-    def __init__(self, official, ours, rows, verbose):
-        self.official, self.ours, self.rows, self.verbose = official, ours, rows, verbose
+    def __init__(self, rows, verbose):
+        self.rows, self.verbose = rows, verbose
+        self.official = self.ours = None  # peers
+        self.current = ""
         self.passed = self.failed = self.justified = self.late = 0
         self.codes = Counter()
 
@@ -275,6 +286,19 @@ def clean(comparison, script):
                 peer.drop(("database", name))
 
 
+def run_seed(comparison, options, seed):
+    """One script, on new connections."""
+    script = Script(seed, options.calls)
+    with contextlib.ExitStack() as stack:
+        comparison.official = stack.enter_context(Peer(options.official))
+        comparison.ours = stack.enter_context(Peer(options.ours))
+        clean(comparison, script)
+        for number, call in enumerate(script.calls):
+            comparison.current = f"call {number}, {call.api}: {call.kind}"
+            comparison.run(seed, number, call, script.prefix)
+        clean(comparison, script)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("official")
@@ -284,13 +308,16 @@ def main():
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     rows = read_table()
-    comparison = Comparison(Peer(options.official), Peer(options.ours), rows, options.verbose)
+    comparison = Comparison(rows, options.verbose)
     for seed in options.seeds:
-        script = Script(seed, options.calls)
-        clean(comparison, script)
-        for number, call in enumerate(script.calls):
-            comparison.run(seed, number, call, script.prefix)
-        clean(comparison, script)
+        for attempt in (1, 2):
+            try:
+                run_seed(comparison, options, seed)
+                break
+            except OSError as error:
+                what = f"{type(error).__name__}: {error} at {comparison.current}"
+                print(f"seed {seed} BROKE OFF: {what}", flush=True)
+                comparison.failed += attempt == 2
     codes = ", ".join(
         f"{code}: {count}" for code, count in sorted(comparison.codes.items(), key=str)
     )
