@@ -126,11 +126,13 @@ class FlussConnection(_Answer):
         return _core.metrics(self._handle)
 
     def metrics_dict(self) -> dict[str, int]:
-        """The values of `metrics()` by name, with labels as `name{label}`."""
+        """The values of `metrics()` by name, with labels as `name{labels}`; of histograms the
+        count."""
         found = {}
         for row in self.metrics():
             labels = f"{{{row['labels']}}}" if row["labels"] else ""
-            found[row["name"] + labels] = int(row["value"])
+            value = row["value"] if row["value"] is not None else row["count"]
+            found[row["name"] + labels] = int(value)
         return found
 
     def __enter__(self) -> FlussConnection:

@@ -427,9 +427,14 @@ class LogScanner(_Answer):
         starts = _core.positions(self._open_handle())
 
         def work(future: Any) -> Any:
-            latest = OffsetSpec.latest()
-            ends = {at[:3]: self._list_offsets(at[1], [at[2]], latest)[at[2]] for at in starts}
-            left = dict(ends)
+            ends, left = {}, {}
+            for table, p, b, start in starts:
+                end = self._list_offsets(p, [b], OffsetSpec.latest())[b]
+                if start < 0:
+                    start = self._list_offsets(p, [b], OffsetSpec.earliest())[b]
+                ends[table, p, b] = end
+                if start < end:
+                    left[table, p, b] = end
             shown = self._progress(progress, starts)
             found: list = []
             shown.start()
