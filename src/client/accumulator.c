@@ -286,6 +286,45 @@ static fluss_code_t open_batch(fl_writer *writer, fl_write_bucket *bucket, fluss
     return 0;
 }
 
+/* About what a value takes; nesting is as deep as its column's type. */
+static size_t datum_bytes(const fluss_datum_t *value)
+{
+    switch (value->type) {
+    case FLUSS_CHAR:
+    case FLUSS_STRING:
+    case FLUSS_BINARY:
+    case FLUSS_BYTES:
+        return value->v.s.len;
+    case FLUSS_ARRAY:
+    case FLUSS_MAP:
+    case FLUSS_ROW: {
+        size_t bytes = 0;
+        for (size_t i = 0; i < value->v.list.len; i++) {
+            bytes += datum_bytes(&value->v.list.items[i]);
+        }
+        return bytes;
+    }
+    default:
+        return sizeof(int64_t);
+    }
+}
+
+static fluss_code_t check_row_size(const fl_writer *writer, const fluss_datum_t *values,
+                                   fluss_error_t *err)
+{
+    const int64_t limit = writer->client->config->writer_buffer_size.number;
+    const size_t count = values != NULL ? writer->table->schema->column_count : 0;
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        bytes += datum_bytes(&values[i]);
+    }
+    return (int64_t)bytes <= limit
+               ? 0
+               : fl_error(err, FLUSS_E_RECORD_TOO_LARGE, FLUSS_KIND_ARGUMENT,
+                          "a row of about %zu bytes, writer.buffer.memory-size is %lld", bytes,
+                          (long long)limit);
+}
+
 /* Lock: bucket held. */
 static fluss_code_t append_locked(fl_writer *writer, fl_write_bucket *bucket,
                                   const fluss_datum_t *values, fl_slice key, fl_ack ack,
@@ -323,6 +362,7 @@ fluss_code_t fl_accumulate_row(fl_writer *writer, fl_write_bucket *bucket,
     const size_t size_max =
         (size_t)atomic_load_explicit(&writer->target->batch_bytes, memory_order_relaxed);
     fl_batch *stale = NULL, *full = NULL;
+    FL_TRY(check_row_size(writer, values, err));
     FL_TRY(fl_sender_wait_memory(writer->client->sender, err));
     (void)pthread_mutex_lock(&bucket->lock);
     if (bucket->open != NULL && !fl_stream_equal(&bucket->open->stream, &writer->stream)) {

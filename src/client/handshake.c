@@ -41,6 +41,9 @@ static void finish(fl_node *node)
 {
     node->state = FL_NODE_READY;
     node->failed_count = 0;
+    if (node->timer != NULL) {
+        fl_timer_stop(node->timer);
+    }
     fl_node_send_waiting(node);
 }
 
@@ -120,6 +123,14 @@ static fluss_code_t on_authenticated(fl_node *node, fl_slice body, fluss_error_t
     return rc;
 }
 
+void fl_handshake_again(fl_node *node)
+{
+    fluss_error_t err;
+    if (send_plain(node, &err) != 0) {
+        fl_node_fail(node, &err);
+    }
+}
+
 void fl_handshake_response(fl_node *node, fl_slice frame)
 {
     fl_response_type type;
@@ -130,6 +141,9 @@ void fl_handshake_response(fl_node *node, fl_slice frame)
     if (rc == 0 && type != FL_RESPONSE_SUCCESS) {
         fl_error_response_decode(body, &err);
         rc = err.code;
+        if (rc == FLUSS_E_RETRIABLE_AUTHENTICATE && fl_node_authenticate_later(node)) {
+            return; /* the calls that wait end the attempts */
+        }
     } else if (rc == 0 && request_id == VERSIONS_ID) {
         rc = on_versions(node, body, &err);
     } else if (rc == 0 && request_id == AUTHENTICATE_ID) {

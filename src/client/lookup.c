@@ -289,6 +289,9 @@ fluss_future_t *fluss_lookup(fluss_lookup_t *lookup, const fluss_datum_t *keys, 
     call->lookup = lookup->lookup;
     call->keys = fl_arena_array(&call->arena, 2 * n_keys, sizeof(*call->keys));
     rc = call->keys != NULL ? encode_keys(call, keys, width, n_keys, &err) : fl_error_nomem(&err);
+    if (rc == 0) {
+        rc = fl_lookups_enter(lookup->client->lookups, call->count, &err);
+    }
     if (rc != 0) {
         fl_arena_deinit(&call->arena);
         fl_free(call);

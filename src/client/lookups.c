@@ -1,37 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lookup batcher. Keys wait in one queue a (table, kind); what is there when the send task runs
- * leaves at once, one request a leader, unless as many requests as allowed are under way: then keys
- * gather until one comes back. So a single lookup takes one round trip, and many share requests. */
+/* The lookup batcher: one queue of keys, requests to the servers that lead their buckets.
+ *
+ * What is there when the send task runs leaves at once, one request a (server, table, kind), as
+ * long as few requests to that server are under way. Beyond that keys gather: until an answer
+ * comes, a request is full, or the first of them has waited for the batch timeout. So a single
+ * lookup takes one round trip, and many share requests. Servers do not wait for each other.
+ *
+ * The queue is bounded: fluss_lookup waits in the user's thread while it is full. */
 #include <string.h>
 
 #include "base/alloc.h"
 #include "client/lookups_private.h"
 #include "client/metadata.h"
+#include "client/monotonic.h"
 #include "client/random.h"
 #include "client/value_rows.h"
 #include "format/kv_batch.h"
-#include "protocol/messages.h"
+#include "net/loop.h"
 
-enum { RETRY_MS_MIN = 10, RETRY_MS_MAX = 500 };
-
-struct fl_lookups {
-    fl_client *client;
-    fl_lookup_key *waiting, **last;
-    fl_task send;
-    bool is_send_posted, is_closed;
-    int64_t in_flight;
-    fl_timer *timer;
-};
-
-/* One request: keys of one table and kind, for one server, grouped by bucket. */
-typedef struct request {
-    fl_lookups *lookups;
-    fl_client *client; /* shares */
-    char address[FL_ADDRESS_SIZE_MAX];
-    fl_lookup_key *keys, **last;
-    size_t count;
-    bool is_prefix;
-} request;
+enum { RETRY_MS_MIN = 10, RETRY_MS_MAX = 500, PIPELINED_MAX = 4 };
 
 static void run_send(fl_task *task);
 
@@ -42,13 +29,70 @@ fl_lookups *fl_lookups_new(fl_client *client)
         lookups->client = client;
         lookups->last = &lookups->waiting;
         lookups->send.run = run_send;
+        (void)pthread_mutex_init(&lookups->lock, NULL);
+        fl_cond_init(&lookups->room);
     }
     return lookups;
 }
 
 void fl_lookups_free(fl_lookups *lookups)
 {
+    if (lookups == NULL) {
+        return;
+    }
+    while (lookups->targets != NULL) {
+        fl_lookup_target *target = lookups->targets;
+        lookups->targets = target->next;
+        fl_free(target);
+    }
+    (void)pthread_mutex_destroy(&lookups->lock);
+    (void)pthread_cond_destroy(&lookups->room);
     fl_free(lookups);
+}
+
+/* ---- room in the queue ---- */
+
+fluss_code_t fl_lookups_enter(fl_lookups *lookups, size_t count, fluss_error_t *err)
+{
+    const fluss_config_t *config = lookups->client->config;
+    const int64_t limit = config->lookup_queue_size.number;
+    const int64_t limit_ms = config->request_timeout_ms.number;
+    const fl_deadline deadline = fl_deadline_in(limit_ms);
+    bool in_time = !fl_loop_is_current(lookups->client->loop); /* which must not wait for itself */
+    (void)pthread_mutex_lock(&lookups->lock);
+    while (lookups->queued >= limit && in_time && !lookups->is_shut) {
+        in_time = fl_cond_wait(&lookups->room, &lookups->lock, &deadline);
+    }
+    const bool has_room = lookups->queued < limit || lookups->is_shut;
+    lookups->queued += has_room ? (int64_t)count : 0;
+    (void)pthread_mutex_unlock(&lookups->lock);
+    if (has_room) {
+        return 0;
+    }
+    (void)fl_error(err, FLUSS_E_CLIENT, FLUSS_KIND_TIMEOUT,
+                   "the lookup queue of %lld keys stayed full for %lld milliseconds",
+                   (long long)limit, (long long)limit_ms);
+    if (err != NULL) {
+        err->retriable = 1;
+    }
+    return FLUSS_E_CLIENT;
+}
+
+void fl_lookups_leave(fl_lookups *lookups, size_t count)
+{
+    (void)pthread_mutex_lock(&lookups->lock);
+    lookups->queued -= (int64_t)count;
+    (void)pthread_cond_broadcast(&lookups->room);
+    (void)pthread_mutex_unlock(&lookups->lock);
+}
+
+/* The key waits no more: in a request, or at its end. */
+static void leave_queue(fl_lookups *lookups, fl_lookup_key *key)
+{
+    if (key->is_counted) {
+        key->is_counted = false;
+        fl_lookups_leave(lookups, 1);
+    }
 }
 
 /* ---- the end of a call ---- */
@@ -178,9 +222,10 @@ static void finish_call(fl_lookup_call *call)
     free_call(call);
 }
 
-static void key_done(fl_lookup_key *key, const fluss_error_t *err)
+void fl_lookup_key_done(fl_lookup_key *key, const fluss_error_t *err)
 {
     fl_lookup_call *call = key->call;
+    leave_queue(call->client->lookups, key);
     if (err != NULL && call->err.code == 0) {
         call->err = *err;
     }
@@ -191,19 +236,26 @@ static void key_done(fl_lookup_key *key, const fluss_error_t *err)
 
 /* ---- queueing ---- */
 
-static void post_send(fl_lookups *lookups)
+void fl_lookups_post(fl_lookups *lookups)
 {
-    if (!lookups->is_send_posted) {
+    if (!lookups->is_send_posted && !lookups->is_closed) {
         lookups->is_send_posted = true;
         fl_loop_post(lookups->client->loop, &lookups->send);
     }
 }
 
-static void enqueue(fl_lookups *lookups, fl_lookup_key *key)
+static void append(fl_lookups *lookups, fl_lookup_key *key)
 {
     key->next = NULL;
     *lookups->last = key;
     lookups->last = &key->next;
+}
+
+void fl_lookup_key_queue(fl_lookups *lookups, fl_lookup_key *key)
+{
+    key->queued_ms = fl_clock_ms();
+    append(lookups, key);
+    fl_lookups_post(lookups);
 }
 
 void fl_lookup_call_run(fl_task *task)
@@ -216,50 +268,54 @@ void fl_lookup_call_run(fl_task *task)
         (void)fl_client_closed_error(&call->err);
     }
     if (call->count == 0 || lookups->is_closed) {
+        fl_lookups_leave(lookups, call->count);
         finish_call(call);
         return;
     }
     call->pending = call->count;
     for (size_t i = 0; i < call->count; i++) {
-        enqueue(lookups, &call->keys[i]);
+        call->keys[i].is_counted = true;
+        fl_lookup_key_queue(lookups, &call->keys[i]);
     }
-    post_send(lookups);
 }
 
 static void on_timer(void *context)
 {
     fl_lookups *lookups = context;
-    post_send(lookups);
+    fl_lookups_post(lookups);
 }
 
-static void send_later(fl_lookups *lookups, int64_t delay_ms)
+static void send_at(fl_lookups *lookups, int64_t at_ms)
 {
     if (lookups->timer == NULL &&
         fl_timer_new(lookups->client->loop, on_timer, lookups, &lookups->timer, NULL) != 0) {
-        post_send(lookups);
+        fl_lookups_post(lookups);
         return;
     }
-    if (!fl_timer_is_set(lookups->timer)) {
-        fl_timer_start(lookups->timer, delay_ms);
+    if (!fl_timer_is_set(lookups->timer) || at_ms < lookups->timer_at_ms) {
+        lookups->timer_at_ms = at_ms;
+        fl_timer_start(lookups->timer, at_ms - fl_clock_ms());
     }
 }
 
 /* Try the key again, after a moment, or give up. */
-static void key_again(fl_lookups *lookups, fl_lookup_key *key, const fluss_error_t *err)
+void fl_lookup_key_again(fl_lookups *lookups, fl_lookup_key *key, const fluss_error_t *err)
 {
     const fl_lookup_call *call = key->call;
     const bool may = err->retriable && !lookups->is_closed && fl_clock_ms() < call->deadline_ms &&
                      key->attempts < lookups->client->config->lookup_retries.number &&
                      !fl_future_is_abandoned(call->future);
     if (!may) {
-        key_done(key, err);
+        fl_lookup_key_done(key, err);
         return;
     }
     const int shift = key->attempts < 6 ? key->attempts : 6;
-    const int64_t delay = (int64_t)RETRY_MS_MIN << shift;
+    int64_t delay = (int64_t)RETRY_MS_MIN << shift;
+    delay = delay < RETRY_MS_MAX ? delay : RETRY_MS_MAX;
     key->attempts++;
-    enqueue(lookups, key);
-    send_later(lookups, delay / 2 + (int64_t)(fl_random() % (uint64_t)(delay / 2 + 1)));
+    key->not_before_ms =
+        fl_clock_ms() + delay / 2 + (int64_t)(fl_random() % (uint64_t)(delay / 2 + 1));
+    fl_lookup_key_queue(lookups, key);
 }
 
 /* ---- metadata ---- */
@@ -270,7 +326,7 @@ typedef struct key_refresh {
     fl_lookup_key *key;
 } key_refresh;
 
-static fluss_bucket_t bucket_of(const fl_lookup_key *key, const fl_metadata *metadata)
+fluss_bucket_t fl_lookup_key_bucket(const fl_lookup_key *key, const fl_metadata *metadata)
 {
     const fl_table *table = key->call->lookup->table;
     return (fluss_bucket_t){
@@ -288,21 +344,24 @@ static void on_refreshed(void *context, const fluss_error_t *failure)
     fl_lookup_key *key = r->key;
     const fl_metadata *metadata = r->client->metadata;
     if (failure != NULL && failure->code == FLUSS_E_PARTITION_NOT_EXISTS) {
-        key_done(key, NULL); /* nothing is stored in a partition that is not there */
+        fl_lookup_key_done(key, NULL); /* nothing is stored in a partition that is not there */
     } else if (failure != NULL) {
         fluss_error_t err = *failure;
         err.retriable |= err.code == FLUSS_E_TABLE_NOT_EXIST && key->attempts < 8;
-        key_again(r->lookups, key, &err);
+        fl_lookup_key_again(r->lookups, key, &err);
     } else {
-        const fluss_bucket_t bucket = bucket_of(key, metadata);
+        const fl_table *table = key->call->lookup->table;
+        const fluss_bucket_t bucket = fl_lookup_key_bucket(key, metadata);
         fluss_error_t err;
-        if (fl_metadata_leader(metadata, &bucket) == FL_NO_LEADER) {
+        if (fl_metadata_is_replaced(metadata, table->database, table->name, table->table_id,
+                                    &err)) {
+            fl_lookup_key_done(key, &err);
+        } else if (fl_metadata_server(metadata, fl_metadata_leader(metadata, &bucket)) == NULL) {
             (void)fl_error(&err, FLUSS_E_LEADER_NOT_AVAILABLE, FLUSS_KIND_SERVER,
                            "bucket %d has no leader", key->bucket);
-            key_again(r->lookups, key, &err);
+            fl_lookup_key_again(r->lookups, key, &err);
         } else {
-            enqueue(r->lookups, key);
-            post_send(r->lookups);
+            fl_lookup_key_queue(r->lookups, key);
         }
     }
     fl_client *client = r->client;
@@ -317,7 +376,7 @@ static void refresh_for(fl_lookups *lookups, fl_lookup_key *key)
     fluss_error_t err;
     if (r == NULL) {
         (void)fl_error_nomem(&err);
-        key_done(key, &err);
+        fl_lookup_key_done(key, &err);
         return;
     }
     *r = (key_refresh){lookups, fl_client_ref(lookups->client), key};
@@ -330,328 +389,104 @@ static void refresh_for(fl_lookups *lookups, fl_lookup_key *key)
     if (fl_metadata_refresh(lookups->client->metadata, want, on_refreshed, r, &err) != 0) {
         fl_client *client = r->client;
         fl_free(r);
-        key_done(key, &err);
+        fl_lookup_key_done(key, &err);
         fl_client_unref(client);
     }
 }
 
-/* ---- answers ---- */
+/* ---- sending ---- */
 
-static void key_refused(request *r, fl_lookup_key *key, const fluss_error_t *err)
+static fl_lookup_target *find_target(fl_lookups *lookups, const char *address)
 {
-    fl_metadata *metadata = r->client->metadata;
-    if (fl_code_is_stale_metadata(err->code) || err->kind == FLUSS_KIND_NETWORK ||
-        err->kind == FLUSS_KIND_TIMEOUT) {
-        const fluss_bucket_t bucket = bucket_of(key, metadata);
-        fl_metadata_forget_leader(metadata, &bucket);
+    fl_lookup_target *target = lookups->targets;
+    while (target != NULL && strcmp(target->address, address) != 0) {
+        target = target->next;
     }
-    key_again(r->lookups, key, err);
-}
-
-/* Take the next key of a bucket out of the request, in the order in which they were sent. */
-static fl_lookup_key *take_key(request *r, const fluss_bucket_t *id)
-{
-    const fl_metadata *metadata = r->client->metadata;
-    for (fl_lookup_key **at = &r->keys; *at != NULL; at = &(*at)->next) {
-        fl_lookup_key *key = *at;
-        const fluss_bucket_t bucket = bucket_of(key, metadata);
-        if (fl_bucket_equal(&bucket, id)) {
-            *at = key->next;
-            return key;
+    if (target == NULL) {
+        target = fl_calloc(1, sizeof(*target));
+        if (target != NULL) {
+            memcpy(target->address, address, strlen(address) + 1);
+            target->next = lookups->targets;
+            lookups->targets = target;
         }
     }
-    return NULL;
+    return target;
 }
 
-static void fail_bucket(request *r, const fluss_bucket_t *id, int32_t code, fl_slice text)
+/* Find each waiting key's server; what is out of time or has none leaves the queue. */
+static void sort_waiting(fl_lookups *lookups, int64_t now)
 {
-    fluss_error_t err;
-    (void)fl_error_server(&err, code, (const char *)text.data, text.size);
-    fl_error_prefix(&err, "lookup, bucket %d: ", id->bucket);
-    fl_lookup_key *failed = NULL, *key;
-    while ((key = take_key(r, id)) != NULL) {
-        key->next = failed;
-        failed = key;
+    const fl_metadata *metadata = lookups->client->metadata;
+    fl_lookup_key *key = lookups->waiting;
+    lookups->waiting = NULL;
+    lookups->last = &lookups->waiting;
+    for (fl_lookup_target *target = lookups->targets; target != NULL; target = target->next) {
+        target->waiting_count = 0;
+        target->oldest_ms = INT64_MAX;
     }
-    while (failed != NULL) {
-        fl_lookup_key *next = failed->next;
-        key_refused(r, failed, &err);
-        failed = next;
-    }
-}
-
-/* @param values `count` of them; the frame holds them */
-static void key_answered(request *r, fl_lookup_key *key, const fl_slice *values, size_t count,
-                         fl_frame *frame)
-{
-    fluss_error_t err;
-    if (count == 0 && key->other_bucket >= 0 && !r->lookups->is_closed) {
-        key->bucket = key->other_bucket;
-        key->other_bucket = -1;
-        enqueue(r->lookups, key);
-        post_send(r->lookups);
-        return;
-    }
-    key->values = fl_arena_array(&key->call->arena, count, sizeof(*values));
-    if (key->values == NULL) {
-        (void)fl_error_nomem(&err);
-        key_done(key, &err);
-        return;
-    }
-    if (count > 0) {
-        memcpy(key->values, values, count * sizeof(*values));
-        key->frame = fl_frame_ref(frame);
-    }
-    key->value_count = count;
-    key_done(key, NULL);
-}
-
-static void on_points(request *r, const fl_msg_lookup_response *response, fl_frame *frame)
-{
-    const int64_t table_id = r->keys->call->lookup->table->table_id;
-    for (size_t i = 0; i < response->buckets_resp_count; i++) {
-        const fl_msg_pb_lookup_resp_for_bucket *part = &response->buckets_resp[i];
-        const fluss_bucket_t id = {table_id,
-                                   part->has_partition_id ? part->partition_id : FL_NO_PARTITION,
-                                   part->bucket_id};
-        if (part->has_error_code && part->error_code != 0) {
-            fail_bucket(r, &id, part->error_code, part->error_message);
-            continue;
-        }
-        for (size_t j = 0; j < part->values_count; j++) {
-            fl_lookup_key *key = take_key(r, &id);
-            if (key != NULL) {
-                key_answered(r, key, &part->values[j].values, part->values[j].has_values, frame);
-            }
-        }
-    }
-}
-
-static void on_prefixes(request *r, const fl_msg_prefix_lookup_response *response, fl_frame *frame)
-{
-    const int64_t table_id = r->keys->call->lookup->table->table_id;
-    for (size_t i = 0; i < response->buckets_resp_count; i++) {
-        const fl_msg_pb_prefix_lookup_resp_for_bucket *part = &response->buckets_resp[i];
-        const fluss_bucket_t id = {table_id,
-                                   part->has_partition_id ? part->partition_id : FL_NO_PARTITION,
-                                   part->bucket_id};
-        if (part->has_error_code && part->error_code != 0) {
-            fail_bucket(r, &id, part->error_code, part->error_message);
-            continue;
-        }
-        for (size_t j = 0; j < part->value_lists_count; j++) {
-            fl_lookup_key *key = take_key(r, &id);
-            if (key != NULL) {
-                key_answered(r, key, part->value_lists[j].values, part->value_lists[j].values_count,
-                             frame);
-            }
-        }
-    }
-}
-
-static void on_answer(void *context, const fl_reply *reply, const fluss_error_t *failure,
-                      bool was_sent)
-{
-    (void)was_sent;
-    request *r = context;
-    fl_lookups *lookups = r->lookups;
-    lookups->in_flight--;
-    fluss_error_t err;
-    if (failure != NULL) {
-        err = *failure;
-    } else {
-        if (r->is_prefix) {
-            on_prefixes(r, reply->message, reply->frame);
-        } else {
-            on_points(r, reply->message, reply->frame);
-        }
-        (void)fl_error(&err, FLUSS_E_UNKNOWN_SERVER_ERROR, FLUSS_KIND_SERVER,
-                       "%s left keys out of its answer", r->address);
-    }
-    fl_lookup_key *key = r->keys;
-    r->keys = NULL;
     while (key != NULL) {
         fl_lookup_key *next = key->next;
-        key_refused(r, key, &err);
+        const fluss_bucket_t bucket = fl_lookup_key_bucket(key, metadata);
+        const char *address = fl_metadata_server(metadata, fl_metadata_leader(metadata, &bucket));
+        fluss_error_t err;
+        key->target = NULL;
+        if (now >= key->call->deadline_ms) {
+            (void)fl_error(&err, FLUSS_E_REQUEST_TIME_OUT, FLUSS_KIND_TIMEOUT,
+                           "the lookup was not sent in time");
+            fl_lookup_key_done(key, &err);
+        } else if (key->not_before_ms > now) {
+            append(lookups, key);
+            send_at(lookups, key->not_before_ms);
+        } else if (address == NULL) {
+            refresh_for(lookups, key);
+        } else {
+            key->target = find_target(lookups, address);
+            if (key->target != NULL) {
+                key->target->waiting_count++;
+                key->target->oldest_ms = key->queued_ms < key->target->oldest_ms
+                                             ? key->queued_ms
+                                             : key->target->oldest_ms;
+            }
+            append(lookups, key);
+        }
         key = next;
     }
-    if (lookups->waiting != NULL && !lookups->is_closed) {
-        post_send(lookups);
-    }
-    fl_client *client = r->client;
-    fl_free(r);
-    fl_client_unref(client);
 }
 
-/* ---- requests ---- */
-
-/* The keys of a request by bucket: `buckets` and where each bucket's keys go. */
-static size_t group_keys(const request *r, fluss_bucket_t *buckets, size_t *counts)
+/* Whether keys for this server go out now. */
+static bool is_due(fl_lookups *lookups, const fl_lookup_target *target, int64_t now)
 {
-    size_t bucket_count = 0;
-    for (const fl_lookup_key *key = r->keys; key != NULL; key = key->next) {
-        const fluss_bucket_t id = bucket_of(key, r->client->metadata);
-        size_t i = 0;
-        while (i < bucket_count && !fl_bucket_equal(&buckets[i], &id)) {
-            i++;
-        }
-        if (i == bucket_count) {
-            buckets[bucket_count] = id;
-            counts[bucket_count++] = 0;
-        }
-        counts[i]++;
+    const fluss_config_t *config = lookups->client->config;
+    const int64_t due_ms = target->oldest_ms + config->lookup_batch_timeout_ms.number;
+    if (target->in_flight < PIPELINED_MAX || now >= due_ms ||
+        target->waiting_count >= config->lookup_batch_size.number) {
+        return true;
     }
-    return bucket_count;
-}
-
-static fl_slice *bucket_keys(const request *r, const fluss_bucket_t *id, size_t count,
-                             fl_arena *arena)
-{
-    fl_slice *keys = fl_arena_array(arena, count, sizeof(*keys));
-    size_t filled = 0;
-    for (const fl_lookup_key *key = r->keys; key != NULL && keys != NULL; key = key->next) {
-        const fluss_bucket_t bucket = bucket_of(key, r->client->metadata);
-        if (fl_bucket_equal(&bucket, id)) {
-            keys[filled++] = key->bytes;
-        }
-    }
-    return keys;
-}
-
-static fluss_code_t call_server(request *r, fl_api_key api, const void *message, fluss_error_t *err)
-{
-    const fl_call_spec spec = {
-        .address = r->address,
-        .key = api,
-        .message = message,
-        .timeout_ms = r->client->config->request_timeout_ms.number,
-        .done = on_answer,
-        .context = r,
-    };
-    return fl_rpc_call(r->client->rpc, &spec, err);
-}
-
-static fluss_code_t send_points(request *r, const fluss_bucket_t *buckets, const size_t *counts,
-                                size_t bucket_count, fl_arena *arena, fluss_error_t *err)
-{
-    const fl_lookup *lookup = r->keys->call->lookup;
-    const fluss_config_t *config = r->client->config;
-    fl_msg_pb_lookup_req_for_bucket *parts = fl_arena_array(arena, bucket_count, sizeof(*parts));
-    if (parts == NULL) {
-        return fl_error_nomem(err);
-    }
-    for (size_t i = 0; i < bucket_count; i++) {
-        parts[i] = (fl_msg_pb_lookup_req_for_bucket){
-            .has_partition_id = buckets[i].partition_id != FL_NO_PARTITION,
-            .partition_id = buckets[i].partition_id,
-            .bucket_id = buckets[i].bucket,
-            .keys = bucket_keys(r, &buckets[i], counts[i], arena),
-            .keys_count = counts[i],
-        };
-        if (parts[i].keys == NULL) {
-            return fl_error_nomem(err);
-        }
-    }
-    const fl_msg_lookup_request message = {
-        .table_id = lookup->table->table_id,
-        .buckets_req = parts,
-        .buckets_req_count = bucket_count,
-        .has_insert_if_not_exists = lookup->inserts,
-        .insert_if_not_exists = lookup->inserts,
-        .has_acks = lookup->inserts,
-        .acks = (int32_t)config->writer_acks.number,
-        .has_timeout_ms = lookup->inserts,
-        .timeout_ms = (int32_t)config->request_timeout_ms.number,
-    };
-    return call_server(r, FL_API_LOOKUP, &message, err);
-}
-
-static fluss_code_t send_prefixes(request *r, const fluss_bucket_t *buckets, const size_t *counts,
-                                  size_t bucket_count, fl_arena *arena, fluss_error_t *err)
-{
-    fl_msg_pb_prefix_lookup_req_for_bucket *parts =
-        fl_arena_array(arena, bucket_count, sizeof(*parts));
-    if (parts == NULL) {
-        return fl_error_nomem(err);
-    }
-    for (size_t i = 0; i < bucket_count; i++) {
-        parts[i] = (fl_msg_pb_prefix_lookup_req_for_bucket){
-            .has_partition_id = buckets[i].partition_id != FL_NO_PARTITION,
-            .partition_id = buckets[i].partition_id,
-            .bucket_id = buckets[i].bucket,
-            .keys = bucket_keys(r, &buckets[i], counts[i], arena),
-            .keys_count = counts[i],
-        };
-        if (parts[i].keys == NULL) {
-            return fl_error_nomem(err);
-        }
-    }
-    const fl_msg_prefix_lookup_request message = {
-        .table_id = r->keys->call->lookup->table->table_id,
-        .buckets_req = parts,
-        .buckets_req_count = bucket_count,
-    };
-    return call_server(r, FL_API_PREFIX_LOOKUP, &message, err);
-}
-
-static void send_request(request *r)
-{
-    fl_arena arena;
-    fl_arena_init(&arena);
-    fluss_error_t err;
-    fluss_bucket_t *buckets = fl_arena_array(&arena, r->count, sizeof(*buckets));
-    size_t *counts = fl_arena_array(&arena, r->count, sizeof(*counts));
-    fluss_code_t rc = buckets != NULL && counts != NULL ? 0 : fl_error_nomem(&err);
-    r->lookups->in_flight++;
-    fl_metric_add(&r->client->metrics.lookup_requests, 1);
-    if (rc == 0) {
-        const size_t bucket_count = group_keys(r, buckets, counts);
-        rc = r->is_prefix ? send_prefixes(r, buckets, counts, bucket_count, &arena, &err)
-                          : send_points(r, buckets, counts, bucket_count, &arena, &err);
-    }
-    fl_arena_deinit(&arena);
-    if (rc != 0) {
-        on_answer(r, NULL, &err, false);
-    }
-}
-
-static bool fits(const request *r, const char *address, const fl_lookup_key *key, size_t count_max)
-{
-    const fl_lookup *first = r->keys->call->lookup, *lookup = key->call->lookup;
-    return r->count < count_max && strcmp(r->address, address) == 0 &&
-           first->table->table_id == lookup->table->table_id &&
-           first->is_prefix == lookup->is_prefix && first->inserts == lookup->inserts;
-}
-
-/* Put the key into one of the requests of this round. @return false: out of memory */
-static bool add_to_round(fl_lookups *lookups, request *round[], size_t *round_count,
-                         size_t round_max, const char *address, fl_lookup_key *key)
-{
-    const size_t count_max = (size_t)lookups->client->config->lookup_batch_size.number * 8;
-    size_t i = 0;
-    while (i < *round_count && !fits(round[i], address, key, count_max)) {
-        i++;
-    }
-    if (i == *round_count) {
-        request *fresh = i < round_max ? fl_calloc(1, sizeof(*fresh)) : NULL;
-        if (fresh == NULL) {
-            return false;
-        }
-        fresh->lookups = lookups;
-        fresh->client = fl_client_ref(lookups->client);
-        memcpy(fresh->address, address, strlen(address) + 1);
-        fresh->last = &fresh->keys;
-        fresh->is_prefix = key->call->lookup->is_prefix;
-        round[(*round_count)++] = fresh;
-    }
-    key->next = NULL;
-    *round[i]->last = key;
-    round[i]->last = &key->next;
-    round[i]->count++;
-    return true;
+    send_at(lookups, due_ms);
+    return false;
 }
 
 enum { ROUND_MAX = 64 };
+
+/* Put the key into one of the requests of this round. @return false: no room in it */
+static bool add_to_round(fl_lookups *lookups, fl_lookup_request *round[], size_t *round_count,
+                         size_t round_max, fl_lookup_key *key)
+{
+    size_t i = 0;
+    while (i < *round_count && !fl_lookup_request_fits(round[i], key)) {
+        i++;
+    }
+    if (i == *round_count) {
+        fl_lookup_request *fresh = i < round_max ? fl_lookup_request_new(lookups, key) : NULL;
+        if (fresh == NULL) {
+            return false;
+        }
+        round[(*round_count)++] = fresh;
+    }
+    leave_queue(lookups, key);
+    fl_lookup_request_add(round[i], key);
+    return true;
+}
 
 static void run_send(fl_task *task)
 {
@@ -660,36 +495,42 @@ static void run_send(fl_task *task)
     if (lookups->is_closed) {
         return;
     }
+    const int64_t now = fl_clock_ms();
     const int64_t room = lookups->client->config->lookup_in_flight_max.number - lookups->in_flight;
     const size_t round_max = room < 0 ? 0 : room < ROUND_MAX ? (size_t)room : ROUND_MAX;
-    request *round[ROUND_MAX];
+    fl_lookup_request *round[ROUND_MAX];
     size_t round_count = 0;
+    sort_waiting(lookups, now);
     fl_lookup_key *key = lookups->waiting;
     lookups->waiting = NULL;
     lookups->last = &lookups->waiting;
     while (key != NULL) {
         fl_lookup_key *next = key->next;
-        const fl_metadata *metadata = lookups->client->metadata;
-        const fluss_bucket_t bucket = bucket_of(key, metadata);
-        const char *address = fl_metadata_server(metadata, fl_metadata_leader(metadata, &bucket));
-        if (address == NULL) {
-            refresh_for(lookups, key);
-        } else if (!add_to_round(lookups, round, &round_count, round_max, address, key)) {
-            enqueue(lookups, key); /* until an answer comes */
+        if (key->target == NULL || !is_due(lookups, key->target, now) ||
+            !add_to_round(lookups, round, &round_count, round_max, key)) {
+            append(lookups, key); /* until its time, or an answer, comes */
         }
         key = next;
     }
+    const bool is_full = round_count == ROUND_MAX && round_max == ROUND_MAX;
     for (size_t i = 0; i < round_count; i++) {
-        send_request(round[i]);
+        fl_lookup_request_send(round[i]);
     }
-    if (lookups->waiting != NULL && lookups->in_flight == 0) {
-        send_later(lookups, RETRY_MS_MIN);
+    if (lookups->waiting != NULL) {
+        if (is_full) {
+            fl_lookups_post(lookups);
+        }
+        send_at(lookups, now + RETRY_MS_MAX); /* calls' deadlines are looked at */
     }
 }
 
 void fl_lookups_close(fl_lookups *lookups, const fluss_error_t *why)
 {
     lookups->is_closed = true;
+    (void)pthread_mutex_lock(&lookups->lock);
+    lookups->is_shut = true;
+    (void)pthread_cond_broadcast(&lookups->room);
+    (void)pthread_mutex_unlock(&lookups->lock);
     fl_timer_free(lookups->timer);
     lookups->timer = NULL;
     fl_lookup_key *key = lookups->waiting;
@@ -697,7 +538,7 @@ void fl_lookups_close(fl_lookups *lookups, const fluss_error_t *why)
     lookups->last = &lookups->waiting;
     while (key != NULL) {
         fl_lookup_key *next = key->next;
-        key_done(key, why);
+        fl_lookup_key_done(key, why);
         key = next;
     }
 }

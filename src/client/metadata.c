@@ -282,7 +282,7 @@ static void on_reply(void *context, const fl_reply *reply, const fluss_error_t *
 /* All sources failed: once more while connecting to a single address, else the end. */
 static void give_up(fl_metadata *metadata)
 {
-    if (metadata->round < metadata->rounds_max) {
+    if (metadata->round < metadata->rounds_max && fl_clock_ms() < metadata->deadline_ms) {
         metadata->round++;
         metadata->source_at = 0;
         metadata->reasons[0] = '\0';
@@ -296,12 +296,14 @@ static void give_up(fl_metadata *metadata)
 
 static void try_source(fl_metadata *metadata)
 {
-    if (metadata->source_at == metadata->source_count) {
+    const int64_t left_ms = metadata->deadline_ms - fl_clock_ms();
+    if (metadata->source_at == metadata->source_count ||
+        (left_ms <= 0 && metadata->source_at > 0)) {
         give_up(metadata);
         return;
     }
+    const int64_t timeout_ms = left_ms / (int64_t)(metadata->source_count - metadata->source_at);
     const char *address = metadata->sources[metadata->source_at++];
-    const int64_t timeout_ms = metadata->client->config->request_timeout_ms.number;
     fl_arena arena;
     fl_arena_init(&arena);
     fluss_error_t err;
@@ -312,7 +314,7 @@ static void try_source(fl_metadata *metadata)
             .address = address,
             .key = FL_API_GET_METADATA,
             .message = &request,
-            .timeout_ms = timeout_ms,
+            .timeout_ms = timeout_ms > 0 ? timeout_ms : 1,
             .done = on_reply,
             .context = metadata,
         };
@@ -333,6 +335,7 @@ void fl_metadata_run_start(fl_task *task)
     }
     choose_wants(metadata);
     choose_sources(metadata);
+    metadata->deadline_ms = fl_clock_ms() + metadata->client->config->request_timeout_ms.number;
     metadata->round = 1;
     metadata->rounds_max = !metadata->is_known && metadata->source_count == 1 ? 4 : 1;
     fl_metric_add(&metadata->client->metrics.metadata_refreshes, 1);

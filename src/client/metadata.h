@@ -41,7 +41,8 @@ void fl_metadata_close(fl_metadata *metadata, const fluss_error_t *why);
 /**
  * Ask the cluster. Requests made while one is under way travel together in the next; a table the
  * server does not know is FLUSS_E_TABLE_NOT_EXIST, a partition FLUSS_E_PARTITION_NOT_EXISTS. A
- * server that can't be reached is replaced by another, at last by the bootstrap addresses.
+ * server that can't be reached is replaced by another, at last by the bootstrap addresses; all of
+ * it ends within the request timeout, of which each server that is asked has its share.
  *
  * @param done once, never from inside
  * @return out of memory or closed: `done` is not called
@@ -66,6 +67,9 @@ int32_t fl_metadata_leader(const fl_metadata *metadata, const fluss_bucket_t *bu
 int64_t fl_metadata_partition(const fl_metadata *metadata, int64_t table_id, const char *name);
 /** Name of a partition; NULL: not known. */
 const char *fl_metadata_partition_name(const fl_metadata *metadata, int64_t partition_id);
+/** Whether another table has the name of this one, which so is gone. @param err says so */
+bool fl_metadata_is_replaced(const fl_metadata *metadata, const char *database, const char *table,
+                             int64_t table_id, fluss_error_t *err);
 /** Forget a bucket's leader, which turned out to be wrong. */
 void fl_metadata_forget_leader(fl_metadata *metadata, const fluss_bucket_t *bucket);
 #endif

@@ -29,6 +29,12 @@ void fl_metadata_clear(fl_metadata *metadata)
         HASH_DEL(metadata->partitions, partition);
         fl_free(partition);
     }
+    fl_name_entry *name, *next_name;
+    HASH_ITER(hh, metadata->names, name, next_name)
+    {
+        HASH_DEL(metadata->names, name);
+        fl_free(name);
+    }
     fl_free(metadata->servers);
     metadata->servers = NULL;
     metadata->server_count = 0;
@@ -284,6 +290,84 @@ const char *fl_metadata_partition_name(const fl_metadata *metadata, int64_t part
     return NULL;
 }
 
+/* ---- names ---- */
+
+static fl_name_entry *new_name(fl_slice database, fl_slice table)
+{
+    fl_name_entry *entry = fl_calloc(1, sizeof(*entry) + database.size + table.size + 2);
+    if (entry != NULL) {
+        memcpy(entry->key, database.data, database.size);
+        memcpy(entry->key + database.size + 1, table.data, table.size);
+        entry->key_size = database.size + table.size + 2;
+    }
+    return entry;
+}
+
+bool fl_metadata_is_replaced(const fl_metadata *metadata, const char *database, const char *table,
+                             int64_t table_id, fluss_error_t *err)
+{
+    fl_name_entry *wanted = new_name(fl_slice_str(database), fl_slice_str(table)), *known = NULL;
+    if (wanted != NULL) {
+        HASH_FIND(hh, metadata->names, wanted->key, wanted->key_size, known);
+        fl_free(wanted);
+    }
+    if (known == NULL || known->table_id == table_id) {
+        return false;
+    }
+    (void)fl_error(err, FLUSS_E_TABLE_NOT_EXIST, FLUSS_KIND_SERVER,
+                   "the table %s.%s with id %lld does not exist any more; the name is that of a "
+                   "table with id %lld",
+                   database, table, (long long)table_id, (long long)known->table_id);
+    return true;
+}
+
+/* All that is known of a table that is gone. */
+static void forget_table(fl_metadata *metadata, int64_t table_id)
+{
+    fl_leaders_entry *leaders, *next_leaders;
+    HASH_ITER(hh, metadata->leaders, leaders, next_leaders)
+    {
+        if (leaders->key.table_id == table_id) {
+            HASH_DEL(metadata->leaders, leaders);
+            free_leaders(leaders);
+        }
+    }
+    fl_partition_entry *partition, *next_partition;
+    HASH_ITER(hh, metadata->partitions, partition, next_partition)
+    {
+        if (partition->table_id == table_id) {
+            HASH_DEL(metadata->partitions, partition);
+            fl_free(partition);
+        }
+    }
+}
+
+static fluss_code_t merge_name(fl_metadata *metadata, const fl_msg_pb_table_metadata *table,
+                               fluss_error_t *err)
+{
+    fl_name_entry *fresh = new_name(table->table_path.database_name, table->table_path.table_name);
+    if (fresh == NULL) {
+        return fl_error_nomem(err);
+    }
+    fl_name_entry *known;
+    HASH_FIND(hh, metadata->names, fresh->key, fresh->key_size, known);
+    if (known != NULL) {
+        fl_free(fresh);
+        if (known->table_id != table->table_id) {
+            forget_table(metadata, known->table_id);
+        }
+    } else {
+        known = fresh;
+        HASH_ADD_KEYPTR(hh, metadata->names, known->key, known->key_size, known);
+        if (!FL_MAP_HAS(known)) {
+            fl_free(known);
+            return fl_error_nomem(err);
+        }
+    }
+    known->table_id = table->table_id;
+    return 0;
+}
+
 fluss_code_t fl_metadata_merge(fl_metadata *metadata, const fl_msg_metadata_response *response,
                                fluss_error_t *err)
 {
@@ -291,6 +375,7 @@ fluss_code_t fl_metadata_merge(fl_metadata *metadata, const fl_msg_metadata_resp
     metadata->is_known = true;
     for (size_t i = 0; i < response->table_metadata_count; i++) {
         const fl_msg_pb_table_metadata *table = &response->table_metadata[i];
+        FL_TRY(merge_name(metadata, table, err));
         if (table->bucket_metadata_count > 0) {
             FL_TRY(merge_leaders(metadata, table->table_id, FL_NO_PARTITION, table->bucket_metadata,
                                  table->bucket_metadata_count, err));

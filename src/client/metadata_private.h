@@ -34,20 +34,29 @@ typedef struct fl_partition_entry {
     char key[]; /* table id, then the name, then a zero that does not count */
 } fl_partition_entry;
 
+typedef struct fl_name_entry {
+    int64_t table_id;
+    UT_hash_handle hh; /* by key */
+    size_t key_size;
+    char key[]; /* database, zero, table, zero */
+} fl_name_entry;
+
 struct fl_metadata {
     fl_client *client;
     fl_server *servers;
     size_t server_count, next_server;
     fl_leaders_entry *leaders;
     fl_partition_entry *partitions;
-    bool is_known; /* an answer has come */
+    fl_name_entry *names; /* the id that a table's name had in the last answer */
+    bool is_known;        /* an answer has come */
 
     fl_want *waiting, **waiting_last;
     fl_want *active; /* in the request under way */
     char sources[FL_SOURCE_COUNT_MAX][FL_ADDRESS_SIZE_MAX];
     size_t source_count, source_at;
     int round, rounds_max;
-    char reasons[900]; /* why each source failed */
+    int64_t deadline_ms; /* of the request under way */
+    char reasons[900];   /* why each source failed */
     fluss_error_t last_error;
     fl_task start;
     bool is_start_posted, is_closed;

@@ -12,7 +12,7 @@
 #include "client/random.h"
 #include "client/rpc_private.h"
 
-static void on_retry(void *context)
+static void on_timer(void *context)
 {
     fl_node *node = context;
     if (node->state == FL_NODE_BACKOFF) {
@@ -20,14 +20,32 @@ static void on_retry(void *context)
         if (node->waiting.first != NULL) {
             fl_node_connect(node);
         }
+    } else if (node->state == FL_NODE_HANDSHAKE && node->refused_count > 0) {
+        fl_handshake_again(node);
+    } else if (node->state == FL_NODE_HANDSHAKE) {
+        fluss_error_t err;
+        (void)fl_error(&err, FLUSS_E_REQUEST_TIME_OUT, FLUSS_KIND_TIMEOUT,
+                       "%s accepts connections but does not answer: no handshake within %lld ms",
+                       node->address, (long long)node->rpc->config->connect_timeout_ms.number);
+        fl_node_fail(node, &err);
     }
 }
 
-static int64_t backoff_ms(int failed_count)
+static bool set_timer(fl_node *node, int64_t delay_ms)
 {
-    const int shift = failed_count < 5 ? failed_count - 1 : 4;
+    if (node->timer == NULL &&
+        fl_timer_new(node->rpc->loop, on_timer, node, &node->timer, NULL) != 0) {
+        return false;
+    }
+    fl_timer_start(node->timer, delay_ms);
+    return true;
+}
+
+static int64_t backoff_ms(int failed_count, int64_t limit_ms)
+{
+    const int shift = failed_count < 8 ? failed_count - 1 : 7;
     const int64_t delay = (int64_t)FL_BACKOFF_MS_MIN << shift;
-    const int64_t capped = delay < FL_BACKOFF_MS_MAX ? delay : FL_BACKOFF_MS_MAX;
+    const int64_t capped = delay < limit_ms ? delay : limit_ms;
     return capped - capped / 5 + (int64_t)(fl_random() % (uint64_t)(2 * capped / 5 + 1));
 }
 
@@ -49,12 +67,15 @@ static void start_backoff(fl_node *node)
     if (node->rpc->is_closed) {
         return;
     }
-    if (node->retry == NULL &&
-        fl_timer_new(node->rpc->loop, on_retry, node, &node->retry, NULL) != 0) {
-        return;
+    if (set_timer(node, backoff_ms(node->failed_count, FL_BACKOFF_MS_MAX))) {
+        node->state = FL_NODE_BACKOFF;
     }
-    node->state = FL_NODE_BACKOFF;
-    fl_timer_start(node->retry, backoff_ms(node->failed_count));
+}
+
+bool fl_node_authenticate_later(fl_node *node)
+{
+    node->refused_count++;
+    return set_timer(node, backoff_ms(node->refused_count, FL_AUTHENTICATE_MS_MAX));
 }
 
 void fl_node_connect(fl_node *node)
@@ -97,6 +118,9 @@ static void on_open(fl_conn *conn, void *context)
     fl_node *node = context;
     if (node->state == FL_NODE_CONNECTING) {
         node->state = FL_NODE_HANDSHAKE;
+        node->refused_count = 0;
+        node->late_count = 0;
+        (void)set_timer(node, node->rpc->config->connect_timeout_ms.number);
         fl_handshake_start(node);
     }
 }
@@ -111,12 +135,15 @@ static void shorten_trace(const fl_node *node, fluss_error_t *err)
     }
 }
 
-static void deliver(fl_node *node, fl_call *call, fl_response_type type, fl_slice body,
+/* @return whether the session is over: the server wants the client to authenticate again. The call
+ * that learns it can be repeated, once: a new session may not help. */
+static bool deliver(fl_node *node, fl_call *call, fl_response_type type, fl_slice body,
                     fl_frame *frame)
 {
     fl_arena arena;
     fl_arena_init(&arena);
     fluss_error_t err;
+    bool is_signed_out = false;
     const fl_api *api = fl_api_find((int16_t)call->key);
     if (type == FL_RESPONSE_SUCCESS) {
         void *message = fl_arena_alloc(&arena, fl_msg_struct_size(api->response));
@@ -133,9 +160,26 @@ static void deliver(fl_node *node, fl_call *call, fl_response_type type, fl_slic
     } else {
         fl_error_response_decode(body, &err);
         shorten_trace(node, &err);
+        is_signed_out = err.code == FLUSS_E_AUTHENTICATE_EXCEPTION &&
+                        node->rpc->config->security_protocol.number == FL_SECURITY_SASL;
+        err.retriable |= is_signed_out && node->signed_out_count == 0;
         call->done(call->context, NULL, &err, true);
     }
+    node->signed_out_count = is_signed_out ? node->signed_out_count + 1 : 0;
     fl_arena_deinit(&arena);
+    return is_signed_out;
+}
+
+/* Whether the request was failed for its time; its answer, which comes late, is thrown away. */
+static bool was_given_up(fl_node *node, int32_t request_id)
+{
+    for (size_t i = 0; i < node->late_count; i++) {
+        if (node->late_ids[i] == request_id) {
+            node->late_ids[i] = node->late_ids[--node->late_count];
+            return true;
+        }
+    }
+    return false;
 }
 
 static void handle_frame(fl_node *node, fl_frame *frame)
@@ -165,6 +209,9 @@ static void handle_frame(fl_node *node, fl_frame *frame)
         return;
     }
     fl_call *call = fl_call_list_find(&node->in_flight, request_id);
+    if (call == NULL && was_given_up(node, request_id)) {
+        return;
+    }
     if (call == NULL) {
         (void)fl_error_corrupt(&err, "%s answers request %d, which was not asked", node->address,
                                request_id);
@@ -175,14 +222,20 @@ static void handle_frame(fl_node *node, fl_frame *frame)
     fl_rpc *rpc = node->rpc;
     atomic_fetch_add_explicit(&rpc->responses, 1, memory_order_relaxed);
     atomic_fetch_sub_explicit(&rpc->in_flight, 1, memory_order_relaxed);
-    deliver(node, call, type, body, frame);
+    const bool is_signed_out = deliver(node, call, type, body, frame);
     fl_call_free(call);
+    if (is_signed_out) {
+        (void)fl_error(&err, FLUSS_E_NETWORK_EXCEPTION, FLUSS_KIND_NETWORK,
+                       "%s does not take the connection for authenticated any more", node->address);
+        fl_node_fail(node, &err);
+    }
 }
 
 static void on_frame(fl_conn *conn, fl_frame *frame, void *context)
 {
     (void)conn;
     fl_node *node = context;
+    node->heard_ms = fl_clock_ms();
     atomic_fetch_add_explicit(&node->rpc->bytes_received, (long long)frame->size + 4,
                               memory_order_relaxed);
     handle_frame(node, frame);

@@ -2,10 +2,8 @@
 /* PRODUCE_LOG and PUT_KV: one request a (leader, table, stream), whose buckets are joined, and what
  * each answer means for its batch.
  *
- * A failure that can pass puts the batch back to the head of its bucket's queue, in order of
- * sequence. A definite failure leaves a hole in the numbers that the server would not accept, so
- * the later batches move down by one. A sequence that the server refuses although all before it
- * were acknowledged ends the writer id. */
+ * A failure that can pass puts the batch back to the head of its bucket's queue, in the order in
+ * which batches were first sent. What becomes of the numbers is in sequences.c. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -118,35 +116,10 @@ static void batch_done(fl_batch *batch, int64_t log_end_offset)
     };
     leave_flight(batch);
     bucket->failed_count = 0;
-    if (batch->writer_id == bucket->writer_id && batch->sequence > bucket->sequence_acked) {
-        bucket->sequence_acked = batch->sequence;
-    }
+    fl_batch_sequence_done(batch);
     fl_batch_settle(batch, &ack, NULL);
     fl_sender_check_waiters(table);
     fl_sender_look_at(bucket);
-}
-
-/* The server will never see this sequence: the later ones move down. */
-static void close_gap(fl_write_bucket *bucket, const fl_batch *failed)
-{
-    if (failed->sequence < 0 || failed->writer_id != bucket->writer_id) {
-        return;
-    }
-    for (fl_batch *batch = bucket->in_flight; batch != NULL; batch = batch->next) {
-        if (batch->writer_id == failed->writer_id && batch->sequence > failed->sequence) {
-            batch->sequence--;
-            batch->is_renumbered = true;
-        }
-    }
-    (void)pthread_mutex_lock(&bucket->lock);
-    for (fl_batch *batch = bucket->queue; batch != NULL; batch = batch->next) {
-        if (batch->writer_id == failed->writer_id && batch->sequence > failed->sequence) {
-            batch->sequence--;
-            batch->is_renumbered = true;
-        }
-    }
-    (void)pthread_mutex_unlock(&bucket->lock);
-    bucket->sequence_next -= bucket->sequence_next > 0;
 }
 
 static void batch_failed(fl_batch *batch, const fluss_error_t *err)
@@ -154,15 +127,13 @@ static void batch_failed(fl_batch *batch, const fluss_error_t *err)
     fl_write_bucket *bucket = batch->bucket;
     fl_write_table *table = bucket->partition->table;
     leave_flight(batch);
-    if (!batch->is_uncertain) {
-        close_gap(bucket, batch);
-    }
+    fl_batch_sequence_failed(batch);
     fl_batch_settle(batch, NULL, err);
     fl_sender_check_waiters(table);
     fl_sender_look_at(bucket);
 }
 
-/* Back into the queue, before everything with a higher sequence. */
+/* Back into the queue, before everything that was sent later or not at all. */
 static void batch_again(fl_batch *batch, const fluss_error_t *err)
 {
     fl_write_bucket *bucket = batch->bucket;
@@ -172,7 +143,7 @@ static void batch_again(fl_batch *batch, const fluss_error_t *err)
     batch->state = FL_BATCH_READY;
     (void)pthread_mutex_lock(&bucket->lock);
     fl_batch **at = &bucket->queue;
-    while (*at != NULL && (*at)->attempts > 0 && (*at)->sequence < batch->sequence) {
+    while (*at != NULL && (*at)->turn != 0 && (*at)->turn < batch->turn) {
         at = &(*at)->next;
     }
     batch->next = *at;
@@ -186,61 +157,71 @@ static void batch_again(fl_batch *batch, const fluss_error_t *err)
     int64_t delay = (int64_t)RETRY_MS_MIN << shift;
     delay = delay < RETRY_MS_MAX ? delay : RETRY_MS_MAX;
     if (err->code == FLUSS_E_STORAGE_BACKPRESSURE) {
-        delay = sender->client->config->writer_throttle_max_ms.number;
+        const int64_t throttle_ms = sender->client->config->writer_throttle_max_ms.number;
+        delay = throttle_ms > delay ? throttle_ms : delay;
     }
     bucket->not_before_ms =
         fl_clock_ms() + delay / 2 + (int64_t)(fl_random() % (uint64_t)(delay / 2 + 1));
     fl_sender_wake_at(sender, bucket->not_before_ms);
 }
 
-/* The sequences of this client are of no use any more: a new writer id, from 0. */
-static void reset_writer(fl_sender *sender, const fl_batch *batch)
+/* Whether the server may hold the batch although it was not acknowledged. */
+static bool may_have_effect(const fluss_error_t *err)
 {
-    if (batch->writer_id == sender->writer_id) {
-        fl_log(FL_LOG_WARNING, "writer", "the server lost track of writer %lld; asking for another",
-               (long long)sender->writer_id);
-        sender->writer_id = -1;
+    if (err->kind != FLUSS_KIND_SERVER) {
+        return true; /* a broken connection, no answer in time, one that can't be read */
+    }
+    switch (err->code) {
+    case FLUSS_E_UNKNOWN_SERVER_ERROR:
+    case FLUSS_E_NETWORK_EXCEPTION:
+    case FLUSS_E_LOG_STORAGE_EXCEPTION:
+    case FLUSS_E_KV_STORAGE_EXCEPTION:
+    case FLUSS_E_STORAGE_EXCEPTION:
+    case FLUSS_E_REQUEST_TIME_OUT:
+    case FLUSS_E_NOT_ENOUGH_REPLICAS_AFTER_APPEND:
+        return true;
+    default:
+        return !fl_code_is_known(err->code);
     }
 }
 
-static bool is_next_sequence(const fl_batch *batch)
-{
-    const fl_write_bucket *bucket = batch->bucket;
-    return batch->writer_id == bucket->writer_id && batch->sequence == bucket->sequence_acked + 1;
-}
-
-/* What a refused batch comes to. */
-static void batch_refused(fl_batch *batch, const fluss_error_t *err)
+/* The server does not accept the batch's number. */
+static void sequence_refused(fl_batch *batch, const fluss_error_t *err, bool has_attempts)
 {
     fl_write_bucket *bucket = batch->bucket;
-    fl_sender *sender = bucket->partition->table->sender;
-    const bool has_attempts = batch->attempts < sender->client->config->writer_retries.number;
-    const bool is_numbered = batch->sequence >= 0;
-    batch->is_uncertain = batch->is_uncertain || err->kind == FLUSS_KIND_NETWORK ||
-                          err->kind == FLUSS_KIND_TIMEOUT || err->code == FLUSS_E_REQUEST_TIME_OUT;
+    const bool is_lost = bucket->is_writer_lost || batch->writer_id != bucket->writer_id;
+    const bool is_forgotten = err->code == FLUSS_E_UNKNOWN_WRITER_ID && !batch->is_uncertain;
+    if (fl_batch_was_acked(batch)) {
+        batch_done(batch, -1);
+    } else if (has_attempts &&
+               (is_lost || is_forgotten || batch->is_renumbered || !fl_batch_is_next(batch))) {
+        if (is_forgotten) {
+            fl_bucket_lose_writer(bucket);
+        }
+        batch_again(batch, err);
+    } else {
+        fl_bucket_lose_writer(bucket);
+        batch_failed(batch, err);
+    }
+}
+
+/* What a batch comes to that was not acknowledged. */
+static void batch_refused(fl_batch *batch, const fluss_error_t *err, bool was_sent)
+{
+    fl_write_bucket *bucket = batch->bucket;
+    const fluss_config_t *config = bucket->partition->table->sender->client->config;
+    const bool has_attempts = batch->attempts < config->writer_retries.number;
+    batch->is_uncertain = batch->is_uncertain || (was_sent && may_have_effect(err));
     if (fl_code_is_stale_metadata(err->code) || err->kind == FLUSS_KIND_NETWORK ||
         err->kind == FLUSS_KIND_TIMEOUT) {
         fl_bucket_forget_route(bucket);
     }
     if (err->code == FLUSS_E_DUPLICATE_SEQUENCE) {
         batch_done(batch, -1);
-        return;
-    }
-    if (err->code == FLUSS_E_OUT_OF_ORDER_SEQUENCE || err->code == FLUSS_E_UNKNOWN_WRITER_ID) {
-        if (is_numbered && batch->writer_id == bucket->writer_id &&
-            batch->sequence <= bucket->sequence_acked) {
-            batch_done(batch, -1);
-        } else if (has_attempts && (batch->is_renumbered || !is_next_sequence(batch))) {
-            batch_again(batch, err);
-        } else {
-            reset_writer(sender, batch);
-            batch->is_uncertain = true; /* nothing to renumber: all start from 0 */
-            batch_failed(batch, err);
-        }
-        return;
-    }
-    const bool is_same_writer = !is_numbered || batch->writer_id == sender->writer_id;
-    if (err->retriable && has_attempts && (is_same_writer || !batch->is_uncertain)) {
+    } else if (err->code == FLUSS_E_OUT_OF_ORDER_SEQUENCE ||
+               err->code == FLUSS_E_UNKNOWN_WRITER_ID) {
+        sequence_refused(batch, err, has_attempts);
+    } else if (err->retriable && has_attempts && fl_batch_is_safe(batch)) {
         batch_again(batch, err);
     } else {
         batch_failed(batch, err);
@@ -280,7 +261,7 @@ static void bucket_answered(fl_batch *batch, bool has_error, int32_t code, fl_sl
         *line_end = '\0';
     }
     fl_error_prefix(&err, "table %s, bucket %d: ", batch->stream.table->name, batch->bucket->index);
-    batch_refused(batch, &err);
+    batch_refused(batch, &err, true);
 }
 
 static void on_log_answer(fl_produce *request, const fl_msg_produce_log_response *response)
@@ -334,22 +315,14 @@ static void on_answer(void *context, const fl_reply *reply, const fluss_error_t 
         on_log_answer(request, reply->message);
     }
     if (failure == NULL) {
-        (void)fl_error(&err, FLUSS_E_UNKNOWN_SERVER_ERROR, FLUSS_KIND_SERVER,
-                       "%s left a bucket out of its answer", request->address);
+        (void)fl_error_corrupt(&err, "%s left a bucket out of its answer", request->address);
     } else {
         err = *failure;
     }
     for (size_t i = 0; i < request->count; i++) {
         fl_batch *batch = request->batches[i];
         if (batch != NULL) {
-            if (failure == NULL) {
-                batch->is_uncertain = true;
-            }
-            const bool was_uncertain = batch->is_uncertain;
-            if (!was_sent && !was_uncertain) {
-                fl_bucket_forget_route(batch->bucket);
-            }
-            batch_refused(batch, &err);
+            batch_refused(batch, &err, was_sent);
         }
     }
     fl_free(request->batches);

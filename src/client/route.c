@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a bucket's batch goes: partition id, leader, writer id. What is missing is asked for, once
+/* Where a bucket's batch goes: partition id, leader. What is missing is asked for, once
  * a table at a time; when the answer comes, all waiting buckets are looked at again. */
 #include <string.h>
 
@@ -13,8 +13,7 @@
 enum {
     TABLE_GONE_MS_MAX = 5000, /* a table may be unknown so long right after it was made */
     RETRY_MS_MIN = 20,
-    RETRY_MS_MAX = 1000,
-    WRITER_FAILURES_MAX = 8
+    RETRY_MS_MAX = 1000
 };
 
 static void back_off(fl_write_bucket *bucket)
@@ -38,15 +37,18 @@ typedef struct refresh {
 /* What the bucket's wait ends with, if it has lasted too long. */
 static bool is_hopeless(const fl_write_bucket *bucket, const fluss_error_t *err)
 {
-    const fluss_config_t *config = bucket->partition->table->sender->client->config;
+    const fl_write_table *table = bucket->partition->table;
+    const fluss_config_t *config = table->sender->client->config;
     const int64_t waited_ms = fl_clock_ms() - bucket->stuck_since_ms;
     if (err->code == FLUSS_E_PARTITION_NOT_EXISTS) {
         return waited_ms >= config->writer_partition_wait_ms.number;
     }
     if (err->code == FLUSS_E_TABLE_NOT_EXIST) {
-        return waited_ms >= TABLE_GONE_MS_MAX;
+        return fl_metadata_is_replaced(table->sender->client->metadata, table->database,
+                                       table->name, table->table_id, NULL) ||
+               waited_ms >= TABLE_GONE_MS_MAX;
     }
-    return !err->retriable && err->kind == FLUSS_KIND_SERVER;
+    return !err->retriable && err->kind != FLUSS_KIND_CLOSED;
 }
 
 static void fail_hopeless(fl_write_partition *partition, const fluss_error_t *err)
@@ -72,6 +74,37 @@ static void look_at_partition(fl_write_partition *partition)
     }
 }
 
+/* A failure: what waits ends, or is looked at again after a back-off. */
+static void wait_after(fl_write_partition *partition, const fluss_error_t *err)
+{
+    const fl_write_table *table = partition->table;
+    fl_log(FL_LOG_DEBUG, "writer", "table %s.%s: %.800s", table->database, table->name,
+           err->message);
+    fail_hopeless(partition, err);
+    for (int32_t i = 0; i < table->bucket_count; i++) {
+        if (partition->buckets[i].is_waiting) {
+            back_off(&partition->buckets[i]);
+        }
+    }
+    look_at_partition(partition);
+}
+
+/* The id of the partition of this name; another one than before knows nothing of the numbers of
+ * batches so far. */
+static void learn_partition(fl_write_partition *partition)
+{
+    if (partition->name == NULL) {
+        return;
+    }
+    fl_write_table *table = partition->table;
+    const int64_t id =
+        fl_metadata_partition(table->sender->client->metadata, table->table_id, partition->name);
+    const int64_t before = atomic_exchange(&partition->id, id);
+    for (int32_t i = 0; i < table->bucket_count && before != FL_NO_PARTITION && id != before; i++) {
+        fl_bucket_lose_writer(&partition->buckets[i]);
+    }
+}
+
 static bool create_partition(fl_write_partition *partition);
 
 static void on_refreshed(void *context, const fluss_error_t *failure)
@@ -84,12 +117,11 @@ static void on_refreshed(void *context, const fluss_error_t *failure)
     if (failure != NULL) {
         err = *failure;
     } else {
-        if (partition->name != NULL) {
-            atomic_store(&partition->id,
-                         fl_metadata_partition(metadata, table->table_id, partition->name));
-        }
+        learn_partition(partition);
         const int64_t id = atomic_load(&partition->id);
-        if (fl_metadata_leaders(metadata, table->table_id, id) == NULL) {
+        if (!fl_metadata_is_replaced(metadata, table->database, table->name, table->table_id,
+                                     &err) &&
+            fl_metadata_leaders(metadata, table->table_id, id) == NULL) {
             (void)fl_error(&err, FLUSS_E_TABLE_NOT_EXIST, FLUSS_KIND_SERVER,
                            "the table %s.%s with id %lld does not exist any more", table->database,
                            table->name, (long long)table->table_id);
@@ -99,16 +131,10 @@ static void on_refreshed(void *context, const fluss_error_t *failure)
         return;
     }
     if (err.code != 0) {
-        fl_log(FL_LOG_DEBUG, "writer", "table %s.%s: %.800s", table->database, table->name,
-               err.message);
-        fail_hopeless(partition, &err);
+        wait_after(partition, &err);
+    } else {
+        look_at_partition(partition);
     }
-    for (int32_t i = 0; i < table->bucket_count; i++) {
-        if (partition->buckets[i].is_waiting && err.code != 0) {
-            back_off(&partition->buckets[i]);
-        }
-    }
-    look_at_partition(partition);
 }
 
 static void start_refresh(fl_write_partition *partition)
@@ -139,13 +165,11 @@ static void on_created(void *context, const fl_reply *reply, const fluss_error_t
     (void)was_sent;
     fl_write_partition *partition = context;
     partition->is_being_made = false;
-    if (failure != NULL && failure->code != FLUSS_E_PARTITION_ALREADY_EXISTS &&
-        !failure->retriable && failure->kind == FLUSS_KIND_SERVER) {
-        fail_hopeless(partition, failure);
-        look_at_partition(partition);
+    if (failure == NULL || failure->code == FLUSS_E_PARTITION_ALREADY_EXISTS) {
+        start_refresh(partition);
         return;
     }
-    start_refresh(partition);
+    wait_after(partition, failure);
 }
 
 /* The values in a partition's name, by key, as the request wants them. */
@@ -207,9 +231,8 @@ const char *fl_bucket_route(fl_write_bucket *bucket)
     if (bucket->is_waiting) {
         return NULL;
     }
-    if (partition->name != NULL && atomic_load(&partition->id) == FL_NO_PARTITION) {
-        atomic_store(&partition->id,
-                     fl_metadata_partition(metadata, partition->table->table_id, partition->name));
+    if (atomic_load(&partition->id) == FL_NO_PARTITION) {
+        learn_partition(partition);
     }
     const fluss_bucket_t id = fl_write_bucket_id(bucket);
     const bool is_known = partition->name == NULL || id.partition_id != FL_NO_PARTITION;
@@ -238,108 +261,4 @@ void fl_bucket_forget_route(fl_write_bucket *bucket)
 {
     const fluss_bucket_t id = fl_write_bucket_id(bucket);
     fl_metadata_forget_leader(bucket->partition->table->sender->client->metadata, &id);
-}
-
-/* ---- the writer id ---- */
-
-static void fail_bucket(fl_write_bucket *bucket, const fluss_error_t *err)
-{
-    fl_bucket_fail_all(bucket, err);
-}
-
-static void fail_everything(fl_sender *sender, const fluss_error_t *err)
-{
-    (void)pthread_mutex_lock(&sender->lock);
-    fl_write_table *table = sender->tables;
-    (void)pthread_mutex_unlock(&sender->lock);
-    for (; table != NULL; table = table->next) {
-        (void)pthread_mutex_lock(&table->lock);
-        fl_write_partition *partition = table->partitions;
-        (void)pthread_mutex_unlock(&table->lock);
-        for (; partition != NULL; partition = partition->next) {
-            for (int32_t i = 0; i < table->bucket_count; i++) {
-                fail_bucket(&partition->buckets[i], err);
-            }
-        }
-        fl_sender_check_waiters(table);
-    }
-}
-
-static void on_writer_id(void *context, const fl_reply *reply, const fluss_error_t *failure,
-                         bool was_sent)
-{
-    (void)was_sent;
-    fl_sender *sender = context;
-    sender->is_writer_asked = false;
-    if (atomic_load(&sender->is_closed)) {
-        return;
-    }
-    if (reply != NULL) {
-        const fl_msg_init_writer_response *response = reply->message;
-        sender->writer_id = response->writer_id;
-        sender->writer_failures = 0;
-        fl_sender_look_at_all(sender);
-        return;
-    }
-    sender->writer_failures++;
-    const bool is_answer = failure->kind == FLUSS_KIND_SERVER && !failure->retriable;
-    if (is_answer || sender->writer_failures > WRITER_FAILURES_MAX) {
-        sender->writer_failures = 0;
-        fail_everything(sender, failure);
-        return;
-    }
-    fl_sender_wake_at(sender, fl_clock_ms() + ((int64_t)RETRY_MS_MIN << sender->writer_failures));
-}
-
-static fluss_code_t ask_writer_id(fl_sender *sender, fluss_error_t *err)
-{
-    fl_client *client = sender->client;
-    const char *address = fl_metadata_any_server(client->metadata);
-    if (address == NULL) {
-        return fl_error(err, FLUSS_E_NETWORK_EXCEPTION, FLUSS_KIND_NETWORK,
-                        "the cluster names no tablet server");
-    }
-    (void)pthread_mutex_lock(&sender->lock);
-    size_t count = 0;
-    for (const fl_write_table *table = sender->tables; table != NULL; table = table->next) {
-        count++;
-    }
-    fl_msg_pb_table_path *paths = fl_calloc(count + 1, sizeof(*paths));
-    size_t filled = 0;
-    for (const fl_write_table *table = sender->tables; table != NULL && paths != NULL;
-         table = table->next) {
-        paths[filled].database_name = fl_slice_str(table->database);
-        paths[filled++].table_name = fl_slice_str(table->name);
-    }
-    (void)pthread_mutex_unlock(&sender->lock);
-    if (paths == NULL) {
-        return fl_error_nomem(err);
-    }
-    const fl_msg_init_writer_request request = {.table_path = paths, .table_path_count = filled};
-    const fl_call_spec spec = {
-        .address = address,
-        .key = FL_API_INIT_WRITER,
-        .message = &request,
-        .timeout_ms = client->config->request_timeout_ms.number,
-        .done = on_writer_id,
-        .context = sender,
-    };
-    const fluss_code_t rc = fl_rpc_call(client->rpc, &spec, err);
-    fl_free(paths);
-    return rc;
-}
-
-bool fl_sender_has_writer_id(fl_sender *sender)
-{
-    if (sender->writer_id >= 0 || sender->client->config->writer_idempotent.number == 0) {
-        return true;
-    }
-    fluss_error_t err;
-    if (!sender->is_writer_asked) {
-        sender->is_writer_asked = true;
-        if (ask_writer_id(sender, &err) != 0) {
-            on_writer_id(sender, NULL, &err, false);
-        }
-    }
-    return false;
 }

@@ -150,7 +150,23 @@ static void timeout_error(const fl_call *call, fluss_error_t *err)
     }
 }
 
-/* Fail what waits too long; a server that leaves a request unanswered loses the connection. */
+/* A request that was not answered in time. When others, sent later, were answered, the server is
+ * alive and has lost this one; else the connection is dead. */
+static void call_is_late(fl_node *node, fl_call *call)
+{
+    fluss_error_t err;
+    timeout_error(call, &err);
+    if (node->heard_ms > call->sent_ms && node->late_count < FL_LATE_COUNT_MAX) {
+        (void)fl_call_list_remove(&node->in_flight, call);
+        atomic_fetch_sub_explicit(&node->rpc->in_flight, 1, memory_order_relaxed);
+        node->late_ids[node->late_count++] = call->request_id;
+        fl_call_fail_later(call, &err);
+    } else {
+        fl_node_fail(node, &err);
+    }
+}
+
+/* Fail what waits too long. */
 static int64_t check_node(fl_node *node, int64_t now)
 {
     int64_t nearest = INT64_MAX;
@@ -169,14 +185,14 @@ static int64_t check_node(fl_node *node, int64_t now)
         }
         call = next;
     }
-    for (fl_call *call = node->in_flight.first; call != NULL; call = call->next) {
+    for (fl_call *call = node->in_flight.first; call != NULL;) {
+        fl_call *next = call->next;
         if (call->deadline_ms <= now && node->state != FL_NODE_CLOSING) {
-            fluss_error_t err;
-            timeout_error(call, &err);
-            fl_node_fail(node, &err);
+            call_is_late(node, call);
         } else if (call->deadline_ms > now && call->deadline_ms < nearest) {
             nearest = call->deadline_ms;
         }
+        call = next;
     }
     return nearest;
 }
@@ -285,6 +301,7 @@ void fl_node_send_waiting(fl_node *node)
             fl_store_be16(bytes, (uint16_t)version);
             fl_gather_patch(&call->out, VERSION_POSITION, bytes, sizeof(bytes));
             call->was_sent = true;
+            call->sent_ms = fl_clock_ms();
             atomic_fetch_add_explicit(&rpc->requests, 1, memory_order_relaxed);
             atomic_fetch_add_explicit(&rpc->in_flight, 1, memory_order_relaxed);
             atomic_fetch_add_explicit(&rpc->bytes_sent, (long long)call->out.size,
@@ -318,8 +335,8 @@ void fl_rpc_close(fl_rpc *rpc, const fluss_error_t *why)
     rpc->limit = NULL;
     for (fl_node *node = rpc->nodes; node != NULL; node = node->next) {
         fl_node_fail(node, why);
-        fl_timer_free(node->retry);
-        node->retry = NULL;
+        fl_timer_free(node->timer);
+        node->timer = NULL;
         for (fl_call *call = node->waiting.first; call != NULL;) {
             fl_call *next = call->next;
             fl_call_fail_later(call, why);

@@ -10,7 +10,8 @@
 #include "protocol/messages.h"
 
 enum { FL_API_KEY_MIN = 1000, FL_API_KEY_COUNT = 96, FL_FRAME_SIZE_MAX = 1 << 30 };
-enum { FL_BACKOFF_MS_MIN = 100, FL_BACKOFF_MS_MAX = 1000 };
+enum { FL_BACKOFF_MS_MIN = 100, FL_BACKOFF_MS_MAX = 1000, FL_AUTHENTICATE_MS_MAX = 5000 };
+enum { FL_LATE_COUNT_MAX = 64 };
 
 typedef struct fl_node fl_node;
 
@@ -19,7 +20,7 @@ typedef struct fl_call {
     fl_node *node;
     fl_api_key key;
     int32_t request_id;
-    int64_t deadline_ms;
+    int64_t deadline_ms, sent_ms;
     fl_call_done done;
     void *context;
     fl_gather out;          /* until sent; the version is filled in then */
@@ -45,10 +46,15 @@ struct fl_node {
     fl_rpc *rpc;
     fl_node_state state;
     fl_conn *conn;
-    fl_timer *retry;
-    int failed_count; /* connections in a row that failed */
+    fl_timer *timer;      /* of the back-off, and of the handshake */
+    int failed_count;     /* connections in a row that failed */
+    int refused_count;    /* of AUTHENTICATE, by a server that may accept it later */
+    int signed_out_count; /* sessions in a row whose calls were refused as not authenticated */
+    int64_t heard_ms;     /* when the last frame came */
     int32_t request_id_next;
     fl_call_list waiting, in_flight;
+    int32_t late_ids[FL_LATE_COUNT_MAX]; /* calls that were given up, answers may still come */
+    size_t late_count;
     fluss_error_t why; /* code 0: the connection's own reason counts */
     int16_t version_min[FL_API_KEY_COUNT], version_max[FL_API_KEY_COUNT]; /* -1: not served */
     char address[FL_ADDRESS_SIZE_MAX];
@@ -81,10 +87,14 @@ void fl_call_fail_later(fl_call *call, const fluss_error_t *err);
 void fl_node_connect(fl_node *node);
 /** Send what waits; the node is ready. */
 void fl_node_send_waiting(fl_node *node);
+/** Call fl_handshake_again after a back-off. @return false: out of memory */
+bool fl_node_authenticate_later(fl_node *node);
 /** Close the connection for a reason of this side. */
 void fl_node_fail(fl_node *node, const fluss_error_t *why);
 /** The node's connection is open: say hello. */
 void fl_handshake_start(fl_node *node);
+/** Authenticate once more, after a refusal that can pass. */
+void fl_handshake_again(fl_node *node);
 /** A response that arrived before the node was ready. */
 void fl_handshake_response(fl_node *node, fl_slice frame);
 extern const fl_conn_events fl_node_events;

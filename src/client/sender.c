@@ -104,9 +104,7 @@ void fl_sender_run_bucket(fl_task *task)
     fl_sender_look_at(bucket);
 }
 
-typedef void (*visit_fn)(fl_write_bucket *bucket, void *context);
-
-static void visit_table(fl_write_table *table, visit_fn visit, void *context)
+static void visit_table(fl_write_table *table, fl_visit_bucket visit, void *context)
 {
     (void)pthread_mutex_lock(&table->lock);
     fl_write_partition *partition = table->partitions;
@@ -118,7 +116,7 @@ static void visit_table(fl_write_table *table, visit_fn visit, void *context)
     }
 }
 
-static void visit_all(fl_sender *sender, visit_fn visit, void *context)
+void fl_sender_visit(fl_sender *sender, fl_visit_bucket visit, void *context)
 {
     (void)pthread_mutex_lock(&sender->lock);
     fl_write_table *table = sender->tables;
@@ -156,7 +154,7 @@ static void look_if_waiting(fl_write_bucket *bucket, void *context)
 
 void fl_sender_look_at_all(fl_sender *sender)
 {
-    visit_all(sender, look_if_waiting, NULL);
+    fl_sender_visit(sender, look_if_waiting, NULL);
 }
 
 /* ---- the timer ---- */
@@ -250,6 +248,9 @@ static void start_batch(fl_write_bucket *bucket, fl_batch *batch)
     }
     bucket->in_flight_count++;
     (void)pthread_mutex_unlock(&bucket->lock);
+    if (batch->turn == 0) {
+        batch->turn = ++bucket->turns;
+    }
     fl_batch **at = &bucket->in_flight;
     while (*at != NULL) {
         at = &(*at)->next;
@@ -259,6 +260,7 @@ static void start_batch(fl_write_bucket *bucket, fl_batch *batch)
     *at = batch;
 }
 
+/* Give up the queue's first batch: it was not encoded, or must not be sent again. */
 static void drop_batch(fl_write_bucket *bucket, fl_batch *batch)
 {
     (void)pthread_mutex_lock(&bucket->lock);
@@ -267,35 +269,18 @@ static void drop_batch(fl_write_bucket *bucket, fl_batch *batch)
         bucket->queue_last = &bucket->queue;
     }
     (void)pthread_mutex_unlock(&bucket->lock);
-    fluss_error_t nomem;
-    (void)fl_error_nomem(&nomem);
+    fluss_error_t err;
+    if (batch->frame != NULL) {
+        (void)fl_error(&err, FLUSS_E_UNKNOWN_WRITER_ID, FLUSS_KIND_SERVER,
+                       "the server lost track of the writer, and may have the rows already");
+    } else if (batch->failure != NULL) {
+        err = *batch->failure;
+    } else {
+        (void)fl_error_nomem(&err);
+    }
     fl_write_table *table = bucket->partition->table;
-    const fluss_error_t err = batch->failure != NULL ? *batch->failure : nomem;
     fl_batch_settle(batch, NULL, &err);
     fl_sender_check_waiters(table);
-}
-
-/* Number the batch, anew when the client has another writer id than it was numbered under. */
-static void number_batch(fl_write_bucket *bucket, fl_batch *batch)
-{
-    const fl_sender *sender = bucket->partition->table->sender;
-    if (sender->client->config->writer_idempotent.number == 0) {
-        return;
-    }
-    if (bucket->writer_id != sender->writer_id) {
-        bucket->writer_id = sender->writer_id;
-        bucket->sequence_next = 0;
-        bucket->sequence_acked = -1;
-    }
-    if (batch->writer_id != bucket->writer_id) {
-        batch->writer_id = bucket->writer_id;
-        batch->sequence = bucket->sequence_next;
-        bucket->sequence_next = bucket->sequence_next == INT32_MAX ? 0 : bucket->sequence_next + 1;
-        fl_batch_stamp(batch);
-    } else if (batch->is_renumbered) {
-        fl_batch_stamp(batch);
-    }
-    batch->is_renumbered = false;
 }
 
 /* Put one batch of the bucket into the round. @return whether there may be more */
@@ -317,18 +302,18 @@ static bool send_one(fl_write_bucket *bucket, fl_round *round)
         return false;
     }
     const char *address = fl_bucket_route(bucket);
-    if (address == NULL || !fl_sender_has_writer_id(sender)) {
+    if (address == NULL || !fl_bucket_has_writer(bucket)) {
         return false;
     }
     fl_batch *batch = next_batch(bucket);
     if (batch == NULL || (batch->attempts > 0 && bucket->in_flight != NULL)) {
         return false;
     }
-    if (batch->frame == NULL) {
+    if (batch->frame == NULL || !fl_batch_is_safe(batch)) {
         drop_batch(bucket, batch);
         return true;
     }
-    number_batch(bucket, batch);
+    fl_batch_number(batch);
     start_batch(bucket, batch);
     fl_metric_add(&sender->client->metrics.batch_bytes_sent, (long long)batch->frame->size);
     fl_round_add(round, address, batch);
@@ -454,7 +439,7 @@ static void check_drained(fl_sender *sender)
         return;
     }
     search s = {.upto = UINT64_MAX};
-    visit_all(sender, find_batch, &s);
+    fl_sender_visit(sender, find_batch, &s);
     if (!s.is_found || fl_clock_ms() >= sender->drain_until_ms) {
         void (*done)(void *context) = sender->drained;
         sender->drained = NULL;
@@ -502,6 +487,9 @@ void fl_bucket_fail_all(fl_write_bucket *bucket, const fluss_error_t *err)
     (void)pthread_mutex_unlock(&bucket->lock);
     while (failed != NULL) {
         fl_batch *next = failed->next;
+        if (failed->sequence >= 0 && failed->writer_id == bucket->writer_id) {
+            fl_bucket_lose_writer(bucket); /* its number may be used up */
+        }
         fl_batch_settle(failed, NULL, err);
         failed = next;
     }
@@ -521,7 +509,7 @@ void fl_sender_close(fl_sender *sender, const fluss_error_t *why)
     fl_timer_free(sender->timer);
     sender->timer = NULL;
     fluss_error_t err = *why;
-    visit_all(sender, close_bucket, &err);
+    fl_sender_visit(sender, close_bucket, &err);
     for (fl_write_table *table = sender->tables; table != NULL; table = table->next) {
         while (table->flushes != NULL) {
             fl_flush *flush = table->flushes;

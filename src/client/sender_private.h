@@ -78,6 +78,7 @@ struct fl_batch {
     bool has_silent; /* a row without an ack */
     /* loop only */
     int attempts;
+    uint64_t turn;    /* in which its bucket's batches are sent; 0: not sent yet */
     int32_t sequence; /* -1: not numbered yet */
     int64_t writer_id;
     bool is_renumbered, is_uncertain; /* uncertain: the server may have it */
@@ -97,8 +98,10 @@ struct fl_write_bucket {
     fl_write_bucket *ready_next;
     bool is_ready, is_waiting; /* waiting: for metadata, a writer id or back-off */
     fl_batch *in_flight;       /* in order of sequence */
+    uint64_t turns;
     int32_t sequence_next, sequence_acked;
-    int64_t writer_id;      /* the sequences belong to it */
+    int64_t writer_id;      /* the sequences belong to it; -1: none yet */
+    bool is_writer_lost;    /* the id is of no use any more: another one before the next batch */
     int64_t stuck_since_ms; /* without a leader; 0: not */
     int64_t not_before_ms;  /* back-off, throttle */
     int failed_count;
@@ -158,9 +161,10 @@ struct fl_sender {
     bool is_send_posted;
     fl_timer *timer;
     int64_t timer_at_ms;
-    int64_t writer_id; /* -1: none yet */
+    int64_t writer_id; /* for buckets that need one; -1: none */
     bool is_writer_asked;
     int writer_failures;
+    int64_t writer_failing_ms; /* since then; of the first failure in a row */
     void (*drained)(void *context);
     void *drained_context;
     int64_t drain_until_ms;
@@ -253,6 +257,9 @@ void fl_sender_run_bucket(fl_task *task);
 void fl_sender_wake_at(fl_sender *sender, int64_t at_ms);
 /** Look at all buckets. */
 void fl_sender_look_at_all(fl_sender *sender);
+/** Call `visit` for each bucket of each table. */
+typedef void (*fl_visit_bucket)(fl_write_bucket *bucket, void *context);
+void fl_sender_visit(fl_sender *sender, fl_visit_bucket visit, void *context);
 /** A batch ended: flushes and draining may be done. */
 void fl_sender_check_waiters(fl_write_table *table);
 /** Fail everything that waits in a bucket. */
@@ -264,8 +271,25 @@ fluss_bucket_t fl_write_bucket_id(const fl_write_bucket *bucket);
 const char *fl_bucket_route(fl_write_bucket *bucket);
 /** The leader was wrong or gone. */
 void fl_bucket_forget_route(fl_write_bucket *bucket);
-/** Whether the client has a writer id, or needs none; else it is asked for. */
-bool fl_sender_has_writer_id(fl_sender *sender);
+
+/* ---- sequences.c: loop: writer ids, and the numbers of batches ---- */
+/** Whether the bucket's next batch can be numbered, or needs no number; else a writer id is asked
+ * for, or batches under a lost one are waited for. */
+bool fl_bucket_has_writer(fl_write_bucket *bucket);
+/** Number a batch that is about to be sent, and stamp its bytes. */
+void fl_batch_number(fl_batch *batch);
+/** Whether the batch can go out under its bucket's writer id without being there twice. */
+bool fl_batch_is_safe(const fl_batch *batch);
+/** The batch is acknowledged: its sequence is used up. */
+void fl_batch_sequence_done(fl_batch *batch);
+/** The batch, which is in no list, is given up. */
+void fl_batch_sequence_failed(fl_batch *batch);
+/** Whether the batch's sequence is that after the last acknowledged one. */
+bool fl_batch_is_next(const fl_batch *batch);
+/** Whether a batch with this sequence or a later one was acknowledged. */
+bool fl_batch_was_acked(const fl_batch *batch);
+/** Sequences under the bucket's writer id lead nowhere. */
+void fl_bucket_lose_writer(fl_write_bucket *bucket);
 
 /* ---- produce.c: loop: requests and their answers ---- */
 typedef struct fl_produce fl_produce;
