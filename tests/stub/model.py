@@ -231,7 +231,8 @@ def get_metadata(cluster, exchange):
         try:
             table = cluster.table_at(path)
         except Refused as refused:
-            raise Refused(-1, f"org.apache.fluss.exception.TableNotExistException: {refused.text}")
+            text = f"org.apache.fluss.exception.TableNotExistException: {refused.text}"
+            raise Refused(-1, text) from None
         named.append(table)
         answer["table_metadata"].append(
             {

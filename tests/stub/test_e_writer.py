@@ -12,9 +12,10 @@ import time
 import fluss
 import pyarrow as pa
 import pytest
-from client import LIMIT_S, Client, drain, ids, outcome
 from stub import Hold, bucket_error, change, close, cut_body, error, lose, reset
 from wire import BATCH, batches
+
+from client import LIMIT_S, Client, drain, ids, outcome
 
 LOG = {"id": "INTEGER", "note": "STRING"}
 NONE_FAILED = {None}
