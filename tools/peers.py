@@ -63,10 +63,17 @@ def _free_port_base():
 
 
 @contextlib.contextmanager
-def official_server():
-    """Run the official server; gives its addresses, plain and SASL."""
+def official_server(settings="", folder=None):
+    """Run the official server; gives its addresses, plain and SASL.
+
+    `settings` are more lines of its configuration. In `folder`, when it is given, `state/remote`
+    is what it tiers to."""
     script = PEER / "official_server.sh"
     env = dict(os.environ, FLUSS_PEER_PORT=str(_free_port_base()))
+    if folder is not None:
+        (Path(folder) / "settings").write_text(settings, encoding="utf-8")
+        env["FLUSS_PEER_CONFIG"] = str(Path(folder) / "settings")
+        env["FLUSS_PEER_STATE"] = str(Path(folder) / "state")
     lines = _run(script, "start", env=env).split()
     try:
         yield [line.split("=")[1] for line in lines]

@@ -157,6 +157,17 @@ FLUSS_API fluss_code_t fluss_read(fluss_scanner_t *scanner, const fluss_position
                                   struct ArrowArrayStream *out, fluss_error_t *err);
 
 /**
+ * Tell why a call on a stream of fluss_read failed, with the code; the stream's get_last_error has
+ * the text alone.
+ *
+ * @param stream  borrowed
+ * @param err     may be NULL
+ * @return the code of the last failure; 0: none, or a stream of another maker
+ * Thread: the consumer. Source: ours.
+ */
+FLUSS_API fluss_code_t fluss_read_error(const struct ArrowArrayStream *stream, fluss_error_t *err);
+
+/**
  * Read rows of one bucket at once.
  *
  * @param bucket  of this table

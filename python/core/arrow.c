@@ -311,6 +311,10 @@ PyObject *fc_stream_open(PyObject *module, PyObject *capsule)
 
 static PyObject *stream_failed(fc_stream *self)
 {
+    fluss_error_t err;
+    if (fluss_read_error(&self->stream, &err) != 0) {
+        return fc_raise(self->state, &err);
+    }
     const char *text = self->stream.get_last_error(&self->stream);
     return fc_refuse(self->state, "%s", text == NULL ? "the stream failed" : text);
 }

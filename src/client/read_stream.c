@@ -247,6 +247,18 @@ static fluss_code_t begin(fl_scanner *scanner, fluss_error_t *err)
     return rc;
 }
 
+fluss_code_t fluss_read_error(const struct ArrowArrayStream *in, fluss_error_t *err)
+{
+    if (in == NULL || in->release != release) {
+        return 0;
+    }
+    const stream *s = in->private_data;
+    if (err != NULL) {
+        *err = s->err;
+    }
+    return s->err.code;
+}
+
 fluss_code_t fluss_read(fluss_scanner_t *scanner, const fluss_position_t *stop, size_t n,
                         struct ArrowArrayStream *out, fluss_error_t *err)
 {
