@@ -11,11 +11,6 @@
 
 /* ---- LIST_OFFSETS ---- */
 
-typedef struct offsets_state {
-    fl_visit visit;
-    fl_msg_pb_list_offsets_resp_for_bucket *answers;
-} offsets_state;
-
 enum { OFFSET_EARLIEST = 0, OFFSET_LATEST = 1, OFFSET_OF_TIMESTAMP = 2 };
 
 static fluss_code_t offset_for_time(fl_tablet *tablet, const fl_msg_list_offsets_request *asked,
@@ -54,14 +49,20 @@ static fluss_code_t find_offset(fl_tablet *tablet, const fl_msg_list_offsets_req
     }
 }
 
+static fl_msg_pb_list_offsets_resp_for_bucket *offsets_answers(const fl_request *req)
+{
+    const fl_visit *visit = req->state;
+    return visit->answers;
+}
+
 static void offsets_each(fl_request *req, size_t index, fl_tablet *tablet)
 {
-    offsets_state *state = req->state;
-    fl_msg_pb_list_offsets_resp_for_bucket *answer = &state->answers[index];
+    const fl_visit *visit = req->state;
+    fl_msg_pb_list_offsets_resp_for_bucket *answer = &offsets_answers(req)[index];
     fluss_error_t err;
-    answer->bucket_id = state->visit.keys[index].bucket;
+    answer->bucket_id = visit->keys[index].bucket;
     const fluss_code_t rc = tablet == NULL
-                                ? fl_visit_unknown(req, &state->visit.keys[index], &err)
+                                ? fl_visit_unknown(req, &visit->keys[index], &err)
                                 : find_offset(tablet, req->message, &answer->offset, &err);
     answer->has_offset = rc == 0;
     FL_SET_BUCKET_ERROR(req, answer, rc, &err);
@@ -69,48 +70,38 @@ static void offsets_each(fl_request *req, size_t index, fl_tablet *tablet)
 
 static void offsets_done(fl_request *req)
 {
-    offsets_state *state = req->state;
-    const fl_msg_list_offsets_response response = {.buckets_resp = state->answers,
-                                                   .buckets_resp_count = state->visit.count};
+    const fl_visit *visit = req->state;
+    const fl_msg_list_offsets_response response = {.buckets_resp = visit->answers,
+                                                   .buckets_resp_count = visit->count};
     fl_request_reply(req, &response);
 }
 
 void fl_handle_list_offsets(fl_request *req)
 {
     const fl_msg_list_offsets_request *asked = req->message;
+    const size_t count = asked->bucket_id_count;
     fluss_error_t err;
-    offsets_state *state = fl_arena_alloc(&req->arena, sizeof(*state));
-    if (state == NULL) {
-        fl_request_fail_nomem(req);
-        return;
-    }
-    if (fl_visit_init(&state->visit, req, asked->bucket_id_count, &err) != 0) {
+    if (fl_visit_new(req, sizeof(fl_visit), count, sizeof(*offsets_answers(req)), &err) != 0) {
         fl_request_fail(req, &err);
         return;
     }
-    state->answers = fl_arena_array(&req->arena, asked->bucket_id_count, sizeof(state->answers[0]));
-    if (state->answers == NULL) {
-        fl_request_fail_nomem(req);
-        return;
+    fl_visit *visit = req->state;
+    visit->each = offsets_each;
+    visit->done = offsets_done;
+    for (size_t i = 0; i < count; i++) {
+        fl_visit_set(visit, i, asked->table_id, asked->has_partition_id, asked->partition_id,
+                     asked->bucket_id[i]);
     }
-    for (size_t i = 0; i < asked->bucket_id_count; i++) {
-        state->visit.keys[i] = (fl_tablet_key){
-            .table_id = asked->table_id,
-            .partition_id = fl_optional_id(asked->has_partition_id, asked->partition_id),
-            .bucket = asked->bucket_id[i]};
-    }
-    state->visit.each = offsets_each;
-    state->visit.done = offsets_done;
-    req->state = state;
     fl_visit_run(req);
 }
 
 /* ---- GET_TABLE_STATS ---- */
 
-typedef struct stats_state {
-    fl_visit visit;
-    fl_msg_pb_table_stats_resp_for_bucket *answers;
-} stats_state;
+static fl_msg_pb_table_stats_resp_for_bucket *stats_answers(const fl_request *req)
+{
+    const fl_visit *visit = req->state;
+    return visit->answers;
+}
 
 /* Records of a log; live rows of a primary-key table, which a changelog without old rows does not
  * tell. */
@@ -133,59 +124,38 @@ static fluss_code_t count_rows(fl_tablet *tablet, int64_t *rows, fluss_error_t *
 
 static void stats_each(fl_request *req, size_t index, fl_tablet *tablet)
 {
-    stats_state *state = req->state;
-    const fl_msg_get_table_stats_request *asked = req->message;
-    fl_msg_pb_table_stats_resp_for_bucket *answer = &state->answers[index];
+    const fl_visit *visit = req->state;
+    fl_msg_pb_table_stats_resp_for_bucket *answer = &stats_answers(req)[index];
     fluss_error_t err;
-    answer->bucket_id = asked->buckets_req[index].bucket_id;
-    answer->has_partition_id = asked->buckets_req[index].has_partition_id;
-    answer->partition_id = asked->buckets_req[index].partition_id;
-    fluss_code_t rc = 0;
-    if (tablet == NULL) {
-        rc = fl_visit_unknown(req, &state->visit.keys[index], &err);
-    } else {
-        rc = count_rows(tablet, &answer->row_count, &err);
-    }
+    const fluss_code_t rc = tablet == NULL ? fl_visit_unknown(req, &visit->keys[index], &err)
+                                           : count_rows(tablet, &answer->row_count, &err);
     answer->has_row_count = rc == 0;
     FL_SET_BUCKET_ERROR(req, answer, rc, &err);
 }
 
 static void stats_done(fl_request *req)
 {
-    stats_state *state = req->state;
-    const fl_msg_get_table_stats_response response = {.buckets_resp = state->answers,
-                                                      .buckets_resp_count = state->visit.count};
+    const fl_visit *visit = req->state;
+    const fl_msg_get_table_stats_response response = {.buckets_resp = visit->answers,
+                                                      .buckets_resp_count = visit->count};
     fl_request_reply(req, &response);
 }
 
 void fl_handle_get_table_stats(fl_request *req)
 {
     const fl_msg_get_table_stats_request *asked = req->message;
+    const size_t count = asked->buckets_req_count;
     fluss_error_t err;
-    stats_state *state = fl_arena_alloc(&req->arena, sizeof(*state));
-    if (state == NULL) {
-        fl_request_fail_nomem(req);
-        return;
-    }
-    if (fl_visit_init(&state->visit, req, asked->buckets_req_count, &err) != 0) {
+    if (fl_visit_new(req, sizeof(fl_visit), count, sizeof(*stats_answers(req)), &err) != 0) {
         fl_request_fail(req, &err);
         return;
     }
-    state->answers =
-        fl_arena_array(&req->arena, asked->buckets_req_count, sizeof(state->answers[0]));
-    if (state->answers == NULL) {
-        fl_request_fail_nomem(req);
-        return;
-    }
-    for (size_t i = 0; i < asked->buckets_req_count; i++) {
+    fl_visit *visit = req->state;
+    visit->each = stats_each;
+    visit->done = stats_done;
+    for (size_t i = 0; i < count; i++) {
         const fl_msg_pb_table_stats_req_for_bucket *bucket = &asked->buckets_req[i];
-        state->visit.keys[i] = (fl_tablet_key){
-            .table_id = asked->table_id,
-            .partition_id = fl_optional_id(bucket->has_partition_id, bucket->partition_id),
-            .bucket = bucket->bucket_id};
+        FL_SET_BUCKET(visit, i, &stats_answers(req)[i], asked->table_id, bucket);
     }
-    state->visit.each = stats_each;
-    state->visit.done = stats_done;
-    req->state = state;
     fl_visit_run(req);
 }

@@ -11,36 +11,33 @@
 #include "server/visit.h"
 #include "server/write_join.h"
 
-enum { AGG_MODE_OVERWRITE = 1 };
+enum { AGG_MODE_OVERWRITE = 1, PRESSURE_VERSION_MIN = 2 };
 
-typedef struct put_state {
-    fl_visit visit;
-    fl_msg_pb_put_kv_resp_for_bucket *answers;
-    fl_write_join join;
-} put_state;
-
-static void not_synced(fl_request *req, size_t index, fluss_code_t code, const char *reason)
+static fl_msg_pb_put_kv_resp_for_bucket *answers_of(const fl_request *req)
 {
-    const put_state *state = req->state;
-    fl_msg_pb_put_kv_resp_for_bucket *answer = &state->answers[index];
+    const fl_visit *visit = req->state;
+    return visit->answers;
+}
+
+static void not_synced(fl_request *req, size_t index, const fluss_error_t *error)
+{
+    fl_msg_pb_put_kv_resp_for_bucket *answer = &answers_of(req)[index];
     answer->has_log_end_offset = false;
-    answer->has_error_code = answer->has_error_message = true;
-    answer->error_code = code;
-    answer->error_message = fl_slice_str(reason);
+    FL_SET_BUCKET_ERROR(req, answer, error->code, error);
 }
 
 static void reply(fl_request *req)
 {
-    const put_state *state = req->state;
-    const fl_msg_put_kv_response response = {.buckets_resp = state->answers,
-                                             .buckets_resp_count = state->visit.count};
+    const fl_visit *visit = req->state;
+    const fl_msg_put_kv_response response = {.buckets_resp = visit->answers,
+                                             .buckets_resp_count = visit->count};
     fl_request_reply(req, &response);
 }
 
 static fluss_code_t put(fl_request *req, size_t index, fl_tablet *tablet, int64_t *log_end_offset,
                         fluss_error_t *err)
 {
-    put_state *state = req->state;
+    const fl_visit *visit = req->state;
     const fl_msg_put_kv_request *asked = req->message;
     const fl_kv_put what = {.records = asked->buckets_req[index].records,
                             .target_columns = asked->target_columns,
@@ -50,7 +47,7 @@ static fluss_code_t put(fl_request *req, size_t index, fl_tablet *tablet, int64_
                             .now_ms = fl_wall_ms()};
     fl_log_appended appended;
     if (tablet == NULL) {
-        return fl_visit_unknown(req, &state->visit.keys[index], err);
+        return fl_visit_unknown(req, &visit->keys[index], err);
     }
     FL_TRY(fl_tablet_put(tablet, &what, &appended, err));
     *log_end_offset = appended.log_end_offset;
@@ -61,63 +58,50 @@ static fluss_code_t put(fl_request *req, size_t index, fl_tablet *tablet, int64_
         fl_tablet_sync_soon(tablet);
         return 0;
     }
-    fl_write_join_sync(&state->join, index, tablet, appended.log_end_offset);
+    fl_write_join_sync(req, index, tablet, appended.log_end_offset);
     return 0;
+}
+
+/* Clients of version 2 are asked to slow down before they are refused, and know the refusal. Older
+ * ones get one that they try again after, too. */
+static void set_pressure(fl_request *req, fl_msg_pb_put_kv_resp_for_bucket *answer,
+                         const fl_tablet *tablet)
+{
+    const bool is_known = req->header.api_version >= PRESSURE_VERSION_MIN;
+    const double pressure =
+        is_known && tablet != NULL && tablet->kv != NULL ? fl_kv_tablet_pressure(tablet->kv) : 0;
+    answer->has_pressure = pressure > 0 && pressure < 1;
+    answer->pressure = (float)pressure;
+    if (!is_known && answer->error_code == FLUSS_E_STORAGE_BACKPRESSURE) {
+        answer->error_code = FLUSS_E_KV_STORAGE_EXCEPTION;
+    }
 }
 
 static void put_each(fl_request *req, size_t index, fl_tablet *tablet)
 {
-    put_state *state = req->state;
-    fl_msg_pb_put_kv_resp_for_bucket *answer = &state->answers[index];
+    fl_msg_pb_put_kv_resp_for_bucket *answer = &answers_of(req)[index];
     fluss_error_t err;
     const fluss_code_t rc = put(req, index, tablet, &answer->log_end_offset, &err);
     answer->has_log_end_offset = rc == 0;
     FL_SET_BUCKET_ERROR(req, answer, rc, &err);
+    set_pressure(req, answer, tablet);
 }
 
-static void put_walked(fl_request *req)
-{
-    put_state *state = req->state;
-    fl_write_join_walked(&state->join);
-}
-
-static fluss_code_t prepare(fl_request *req, fluss_error_t *err)
-{
-    const fl_msg_put_kv_request *asked = req->message;
-    const size_t count = asked->buckets_req_count;
-    put_state *state = fl_arena_alloc(&req->arena, sizeof(*state));
-    if (state == NULL) {
-        return fl_error_nomem(err);
-    }
-    FL_TRY(fl_visit_init(&state->visit, req, count, err));
-    state->answers = fl_arena_array(&req->arena, count, sizeof(state->answers[0]));
-    if (state->answers == NULL) {
-        return fl_error_nomem(err);
-    }
-    FL_TRY(fl_write_join_init(&state->join, req, count, not_synced, reply, err));
-    for (size_t i = 0; i < count; i++) {
-        const fl_msg_pb_put_kv_req_for_bucket *bucket = &asked->buckets_req[i];
-        state->visit.keys[i] = (fl_tablet_key){
-            .table_id = asked->table_id,
-            .partition_id = fl_optional_id(bucket->has_partition_id, bucket->partition_id),
-            .bucket = bucket->bucket_id};
-        state->answers[i].bucket_id = bucket->bucket_id;
-        state->answers[i].has_partition_id = bucket->has_partition_id;
-        state->answers[i].partition_id = bucket->partition_id;
-    }
-    state->visit.each = put_each;
-    state->visit.done = put_walked;
-    req->state = state;
-    return 0;
-}
+static const fl_write_steps steps = {.each = put_each, .failed = not_synced, .done = reply};
 
 void fl_handle_put_kv(fl_request *req)
 {
     const fl_msg_put_kv_request *asked = req->message;
     fluss_error_t err;
-    if (fl_check_write(req, asked->acks, &err) != 0 || prepare(req, &err) != 0) {
+    if (fl_check_write(req, asked->acks, &err) != 0 ||
+        fl_write_join_new(req, &steps, asked->buckets_req_count, sizeof(*answers_of(req)),
+                          asked->timeout_ms, &err) != 0) {
         fl_request_fail(req, &err);
         return;
+    }
+    for (size_t i = 0; i < asked->buckets_req_count; i++) {
+        const fl_msg_pb_put_kv_req_for_bucket *bucket = &asked->buckets_req[i];
+        FL_SET_BUCKET(req->state, i, &answers_of(req)[i], asked->table_id, bucket);
     }
     fl_visit_run_write(req);
 }

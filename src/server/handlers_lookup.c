@@ -72,11 +72,11 @@ static fluss_code_t sink_finish(value_sink *sink, fluss_error_t *err)
 
 /* ---- LOOKUP ---- */
 
-typedef struct lookup_state {
-    fl_visit visit;
-    fl_msg_pb_lookup_resp_for_bucket *answers;
-    fl_write_join join; /* of inserts */
-} lookup_state;
+static fl_msg_pb_lookup_resp_for_bucket *lookup_answers(const fl_request *req)
+{
+    const fl_visit *visit = req->state;
+    return visit->answers;
+}
 
 static fluss_code_t lookup_keys(fl_request *req, const fl_msg_pb_lookup_req_for_bucket *bucket,
                                 fl_kv_tablet *kv, fl_msg_pb_lookup_resp_for_bucket *answer,
@@ -109,15 +109,15 @@ static fluss_code_t lookup_keys(fl_request *req, const fl_msg_pb_lookup_req_for_
 
 static void lookup_each(fl_request *req, size_t index, fl_tablet *tablet)
 {
-    lookup_state *state = req->state;
+    const fl_visit *visit = req->state;
     const fl_msg_lookup_request *asked = req->message;
-    fl_msg_pb_lookup_resp_for_bucket *answer = &state->answers[index];
+    fl_msg_pb_lookup_resp_for_bucket *answer = &lookup_answers(req)[index];
     fl_kv_tablet *kv;
     fluss_error_t err;
     if (answer->has_error_code) { /* its insert failed */
         return;
     }
-    fluss_code_t rc = tablet == NULL ? fl_visit_unknown(req, &state->visit.keys[index], &err)
+    fluss_code_t rc = tablet == NULL ? fl_visit_unknown(req, &visit->keys[index], &err)
                                      : fl_tablet_kv(tablet, &kv, &err);
     if (rc == 0) {
         rc = lookup_keys(req, &asked->buckets_req[index], kv, answer, &err);
@@ -127,120 +127,97 @@ static void lookup_each(fl_request *req, size_t index, fl_tablet *tablet)
 
 static void lookup_done(fl_request *req)
 {
-    const lookup_state *state = req->state;
-    const fl_msg_lookup_response response = {.buckets_resp = state->answers,
-                                             .buckets_resp_count = state->visit.count};
+    const fl_visit *visit = req->state;
+    const fl_msg_lookup_response response = {.buckets_resp = visit->answers,
+                                             .buckets_resp_count = visit->count};
     fl_request_reply(req, &response);
 }
 
-/* The missing rows are there: now all keys are read. */
-static void look_up_inserted(fl_request *req)
+/* Also when the missing rows are there: now all keys are read. */
+static void look_up(fl_request *req)
 {
-    lookup_state *state = req->state;
-    state->visit.each = lookup_each;
-    state->visit.done = lookup_done;
+    fl_visit *visit = req->state;
+    visit->each = lookup_each;
+    visit->done = lookup_done;
     fl_visit_run(req);
 }
 
-static void insert_not_synced(fl_request *req, size_t index, fluss_code_t code, const char *reason)
+static void insert_not_synced(fl_request *req, size_t index, const fluss_error_t *error)
 {
-    const lookup_state *state = req->state;
-    fl_msg_pb_lookup_resp_for_bucket *answer = &state->answers[index];
-    answer->has_error_code = answer->has_error_message = true;
-    answer->error_code = code;
-    answer->error_message = fl_slice_str(reason);
+    FL_SET_BUCKET_ERROR(req, &lookup_answers(req)[index], error->code, error);
 }
 
 static fluss_code_t insert(fl_request *req, size_t index, fl_tablet *tablet, fluss_error_t *err)
 {
-    lookup_state *state = req->state;
+    const fl_visit *visit = req->state;
     const fl_msg_lookup_request *asked = req->message;
     const fl_msg_pb_lookup_req_for_bucket *bucket = &asked->buckets_req[index];
     fl_log_appended appended;
     if (tablet == NULL) {
-        return fl_visit_unknown(req, &state->visit.keys[index], err);
+        return fl_visit_unknown(req, &visit->keys[index], err);
     }
     FL_TRY(fl_tablet_insert_missing(tablet, bucket->keys, bucket->keys_count, &appended, err));
     if (fl_request_server(req)->syncs && appended.log_end_offset >= 0) {
-        fl_write_join_sync(&state->join, index, tablet, appended.log_end_offset);
+        fl_write_join_sync(req, index, tablet, appended.log_end_offset);
     }
     return 0;
 }
 
 static void insert_each(fl_request *req, size_t index, fl_tablet *tablet)
 {
-    lookup_state *state = req->state;
     fluss_error_t err;
     const fluss_code_t rc = insert(req, index, tablet, &err);
-    FL_SET_BUCKET_ERROR(req, &state->answers[index], rc, &err);
+    FL_SET_BUCKET_ERROR(req, &lookup_answers(req)[index], rc, &err);
 }
 
-static void insert_walked(fl_request *req)
-{
-    lookup_state *state = req->state;
-    fl_write_join_walked(&state->join);
-}
+static const fl_write_steps insert_steps = {
+    .each = insert_each, .failed = insert_not_synced, .done = look_up};
 
-static fluss_code_t lookup_prepare(fl_request *req, lookup_state **out, fluss_error_t *err)
+static fluss_code_t lookup_begin(fl_request *req, bool inserts, fluss_error_t *err)
 {
     const fl_msg_lookup_request *asked = req->message;
-    const size_t count = asked->buckets_req_count;
-    lookup_state *state = fl_arena_alloc(&req->arena, sizeof(*state));
-    if (state == NULL) {
-        return fl_error_nomem(err);
+    const size_t count = asked->buckets_req_count, size = sizeof(*lookup_answers(req));
+    if (!inserts) {
+        return fl_visit_new(req, sizeof(fl_visit), count, size, err);
     }
-    FL_TRY(fl_visit_init(&state->visit, req, count, err));
-    state->answers = fl_arena_array(&req->arena, count, sizeof(state->answers[0]));
-    if (state->answers == NULL) {
-        return fl_error_nomem(err);
+    if (!asked->has_acks || !asked->has_timeout_ms) {
+        return fl_error(err, FLUSS_E_SERVER_UNKNOWN, FLUSS_KIND_ARGUMENT,
+                        "a lookup with insert_if_not_exists needs acks and timeout_ms");
     }
-    FL_TRY(fl_write_join_init(&state->join, req, count, insert_not_synced, look_up_inserted, err));
-    for (size_t i = 0; i < count; i++) {
-        const fl_msg_pb_lookup_req_for_bucket *bucket = &asked->buckets_req[i];
-        fl_msg_pb_lookup_resp_for_bucket *answer = &state->answers[i];
-        state->visit.keys[i] = (fl_tablet_key){
-            .table_id = asked->table_id,
-            .partition_id = fl_optional_id(bucket->has_partition_id, bucket->partition_id),
-            .bucket = bucket->bucket_id};
-        answer->bucket_id = bucket->bucket_id;
-        answer->has_partition_id = bucket->has_partition_id;
-        answer->partition_id = bucket->partition_id;
-        answer->has_original_partition_name = bucket->has_original_partition_name;
-        answer->original_partition_name = bucket->original_partition_name;
-    }
-    *out = state;
-    return 0;
+    FL_TRY(fl_check_write(req, asked->acks, err));
+    return fl_write_join_new(req, &insert_steps, count, size, asked->timeout_ms, err);
 }
 
 void fl_handle_lookup(fl_request *req)
 {
     const fl_msg_lookup_request *asked = req->message;
     const bool inserts = asked->has_insert_if_not_exists && asked->insert_if_not_exists;
-    lookup_state *state = NULL;
     fluss_error_t err;
-    fluss_code_t rc = 0;
-    if (inserts && (!asked->has_acks || !asked->has_timeout_ms)) {
-        rc = fl_error(&err, FLUSS_E_SERVER_UNKNOWN, FLUSS_KIND_ARGUMENT,
-                      "a lookup with insert_if_not_exists needs acks and timeout_ms");
-    } else if (inserts) {
-        rc = fl_check_write(req, asked->acks, &err);
-    }
-    if (rc != 0 || lookup_prepare(req, &state, &err) != 0) {
+    if (lookup_begin(req, inserts, &err) != 0) {
         fl_request_fail(req, &err);
         return;
     }
-    req->state = state;
-    state->visit.each = inserts ? insert_each : lookup_each;
-    state->visit.done = inserts ? insert_walked : lookup_done;
-    fl_visit_run(req);
+    for (size_t i = 0; i < asked->buckets_req_count; i++) {
+        const fl_msg_pb_lookup_req_for_bucket *bucket = &asked->buckets_req[i];
+        fl_msg_pb_lookup_resp_for_bucket *answer = &lookup_answers(req)[i];
+        FL_SET_BUCKET(req->state, i, answer, asked->table_id, bucket);
+        answer->has_original_partition_name = bucket->has_original_partition_name;
+        answer->original_partition_name = bucket->original_partition_name;
+    }
+    if (inserts) {
+        fl_visit_run(req);
+    } else {
+        look_up(req);
+    }
 }
 
 /* ---- PREFIX_LOOKUP ---- */
 
-typedef struct prefix_state {
-    fl_visit visit;
-    fl_msg_pb_prefix_lookup_resp_for_bucket *answers;
-} prefix_state;
+static fl_msg_pb_prefix_lookup_resp_for_bucket *prefix_answers(const fl_request *req)
+{
+    const fl_visit *visit = req->state;
+    return visit->answers;
+}
 
 /* All values of one prefix. They are counted first, so that the list's array can be taken at once.
  */
@@ -301,59 +278,39 @@ static fluss_code_t list_prefixes(fl_request *req,
 
 static void prefix_each(fl_request *req, size_t index, fl_tablet *tablet)
 {
-    prefix_state *state = req->state;
+    const fl_visit *visit = req->state;
     const fl_msg_prefix_lookup_request *asked = req->message;
-    fl_msg_pb_prefix_lookup_resp_for_bucket *answer = &state->answers[index];
+    fl_msg_pb_prefix_lookup_resp_for_bucket *answer = &prefix_answers(req)[index];
     fluss_error_t err;
     const fluss_code_t rc =
-        tablet == NULL ? fl_visit_unknown(req, &state->visit.keys[index], &err)
+        tablet == NULL ? fl_visit_unknown(req, &visit->keys[index], &err)
                        : list_prefixes(req, &asked->buckets_req[index], tablet, answer, &err);
     FL_SET_BUCKET_ERROR(req, answer, rc, &err);
 }
 
 static void prefix_done(fl_request *req)
 {
-    const prefix_state *state = req->state;
-    const fl_msg_prefix_lookup_response response = {.buckets_resp = state->answers,
-                                                    .buckets_resp_count = state->visit.count};
+    const fl_visit *visit = req->state;
+    const fl_msg_prefix_lookup_response response = {.buckets_resp = visit->answers,
+                                                    .buckets_resp_count = visit->count};
     fl_request_reply(req, &response);
-}
-
-static fluss_code_t prefix_prepare(fl_request *req, fluss_error_t *err)
-{
-    const fl_msg_prefix_lookup_request *asked = req->message;
-    const size_t count = asked->buckets_req_count;
-    prefix_state *state = fl_arena_alloc(&req->arena, sizeof(*state));
-    if (state == NULL) {
-        return fl_error_nomem(err);
-    }
-    FL_TRY(fl_visit_init(&state->visit, req, count, err));
-    state->answers = fl_arena_array(&req->arena, count, sizeof(state->answers[0]));
-    if (state->answers == NULL) {
-        return fl_error_nomem(err);
-    }
-    for (size_t i = 0; i < count; i++) {
-        const fl_msg_pb_prefix_lookup_req_for_bucket *bucket = &asked->buckets_req[i];
-        state->visit.keys[i] = (fl_tablet_key){
-            .table_id = asked->table_id,
-            .partition_id = fl_optional_id(bucket->has_partition_id, bucket->partition_id),
-            .bucket = bucket->bucket_id};
-        state->answers[i].bucket_id = bucket->bucket_id;
-        state->answers[i].has_partition_id = bucket->has_partition_id;
-        state->answers[i].partition_id = bucket->partition_id;
-    }
-    state->visit.each = prefix_each;
-    state->visit.done = prefix_done;
-    req->state = state;
-    return 0;
 }
 
 void fl_handle_prefix_lookup(fl_request *req)
 {
+    const fl_msg_prefix_lookup_request *asked = req->message;
+    const size_t count = asked->buckets_req_count;
     fluss_error_t err;
-    if (prefix_prepare(req, &err) != 0) {
+    if (fl_visit_new(req, sizeof(fl_visit), count, sizeof(*prefix_answers(req)), &err) != 0) {
         fl_request_fail(req, &err);
         return;
+    }
+    fl_visit *visit = req->state;
+    visit->each = prefix_each;
+    visit->done = prefix_done;
+    for (size_t i = 0; i < count; i++) {
+        const fl_msg_pb_prefix_lookup_req_for_bucket *bucket = &asked->buckets_req[i];
+        FL_SET_BUCKET(visit, i, &prefix_answers(req)[i], asked->table_id, bucket);
     }
     fl_visit_run(req);
 }

@@ -18,6 +18,16 @@
         }                                                                    \
     } while (0)
 
+/** Name the bucket of a request at its place of the visit, and in its answer. */
+#define FL_SET_BUCKET(visit, index, answer, id_of_table, bucket)            \
+    do {                                                                    \
+        fl_visit_set(visit, index, id_of_table, (bucket)->has_partition_id, \
+                     (bucket)->partition_id, (bucket)->bucket_id);          \
+        (answer)->bucket_id = (bucket)->bucket_id;                          \
+        (answer)->has_partition_id = (bucket)->has_partition_id;            \
+        (answer)->partition_id = (bucket)->partition_id;                    \
+    } while (0)
+
 /** The code as it may travel: what only callers of the library know becomes -1. */
 static inline int32_t fl_wire_code(fluss_code_t code)
 {

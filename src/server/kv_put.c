@@ -9,6 +9,7 @@
  * buffer. */
 #include "base/alloc.h"
 #include "format/kv_batch.h"
+#include "net/loop.h"
 #include "server/kv_tablet_private.h"
 
 typedef struct put_state {
@@ -240,11 +241,52 @@ static fluss_code_t begin(fl_kv_tablet *tablet, const fl_kv_put *put, put_state 
     return 0;
 }
 
+/* Share of the memory for pending rows that is taken. */
+static double pending_share(const fl_kv_tablet *tablet, size_t more)
+{
+    const fl_kv_memory *memory = tablet->memory;
+    if (memory == NULL || memory->pending_max == 0) {
+        return 0;
+    }
+    const size_t pending = atomic_load(&memory->pending);
+    /* Where nothing waits, nothing would make room. */
+    return pending == 0 ? 0 : (double)(pending + more) / (double)memory->pending_max;
+}
+
+double fl_kv_tablet_pressure(const fl_kv_tablet *tablet)
+{
+    enum { SLOW_FROM_PERCENT = 75 };
+    const double from = SLOW_FROM_PERCENT / 100.0;
+    const double by_memory = (pending_share(tablet, 0) - from) / (1 - from);
+    const double by_store = fl_kv_store_pressure(tablet->store, fl_clock_ms());
+    const double pressure = by_memory > by_store ? by_memory : by_store;
+    return pressure < 0 ? 0 : pressure < 1 ? pressure : 1;
+}
+
+static fluss_code_t check_room(const fl_kv_tablet *tablet, size_t size, fluss_error_t *err)
+{
+    if (pending_share(tablet, size) > 1) {
+        return fl_error(err, FLUSS_E_STORAGE_BACKPRESSURE, FLUSS_KIND_STATE,
+                        "table %s.%s: %zu bytes of rows wait for the disk, %zu more do not fit "
+                        "(kv.prewrite-buffer.size); try again",
+                        tablet->info->database, tablet->info->name,
+                        atomic_load(&tablet->memory->pending), size);
+    }
+    if (fl_kv_store_pressure(tablet->store, fl_clock_ms()) >= 1) {
+        return fl_error(err, FLUSS_E_STORAGE_BACKPRESSURE, FLUSS_KIND_STATE,
+                        "table %s.%s: the key-value store has not yet taken in what was written; "
+                        "try again",
+                        tablet->info->database, tablet->info->name);
+    }
+    return 0;
+}
+
 fluss_code_t fl_kv_tablet_put(fl_kv_tablet *tablet, const fl_kv_put *put, fl_log_appended *appended,
                               fluss_error_t *err)
 {
     put_state state;
     fl_kv_batch batch;
+    FL_TRY(check_room(tablet, put->records.size, err));
     FL_TRY(begin(tablet, put, &state, err));
     FL_TRY(fl_kv_batch_open(put->records, &batch, err));
     const fl_prewrite_mark mark = fl_prewrite_begin(&tablet->prewrite);
@@ -259,5 +301,6 @@ fluss_code_t fl_kv_tablet_put(fl_kv_tablet *tablet, const fl_kv_put *put, fl_log
         return rc;
     }
     fl_prewrite_accept(&tablet->prewrite, mark, appended->log_end_offset);
+    fl_kv_note_pending(tablet);
     return 0;
 }

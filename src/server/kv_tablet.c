@@ -209,9 +209,9 @@ static void init(fl_kv_tablet *tablet, const fl_kv_tablet_spec *spec)
 {
     tablet->store = spec->store;
     tablet->log = spec->log;
-    tablet->cache = spec->cache;
-    if (tablet->cache != NULL) {
-        atomic_fetch_add(&tablet->cache->tablet_count, 1);
+    tablet->memory = spec->memory;
+    if (tablet->memory != NULL) {
+        atomic_fetch_add(&tablet->memory->tablet_count, 1);
     }
     tablet->partition_name = spec->partition_name;
     tablet->take_ids = spec->take_ids;
@@ -253,11 +253,12 @@ void fl_kv_tablet_close(fl_kv_tablet *tablet)
     if (tablet == NULL) {
         return;
     }
-    if (tablet->cache != NULL) {
-        atomic_fetch_sub(&tablet->cache->tablet_count, 1);
-    }
     forget_info(tablet);
     fl_prewrite_deinit(&tablet->prewrite);
+    fl_kv_note_pending(tablet);
+    if (tablet->memory != NULL) {
+        atomic_fetch_sub(&tablet->memory->tablet_count, 1);
+    }
     fl_buf_deinit(&tablet->key);
     fl_buf_deinit(&tablet->row_key);
     fl_buf_deinit(&tablet->value);
@@ -433,8 +434,8 @@ static fluss_code_t gather_committed(fl_kv_tablet *tablet, int64_t durable_offse
 /* The tablet's part of the server's memory for rows. */
 static size_t cache_share(const fl_kv_tablet *tablet)
 {
-    const int count = tablet->cache != NULL ? atomic_load(&tablet->cache->tablet_count) : 0;
-    return count > 0 ? tablet->cache->bytes / (size_t)count : 0;
+    const int count = tablet->memory != NULL ? atomic_load(&tablet->memory->tablet_count) : 0;
+    return count > 0 ? tablet->memory->cache_size / (size_t)count : 0;
 }
 
 fluss_code_t fl_kv_tablet_commit(fl_kv_tablet *tablet, int64_t durable_offset, fluss_error_t *err)
@@ -464,7 +465,16 @@ fluss_code_t fl_kv_tablet_commit(fl_kv_tablet *tablet, int64_t durable_offset, f
         fl_prewrite_keep(&tablet->prewrite);
     }
     fl_prewrite_shrink(&tablet->prewrite, cache_share(tablet));
+    fl_kv_note_pending(tablet);
     return 0;
+}
+
+void fl_kv_note_pending(fl_kv_tablet *tablet)
+{
+    if (tablet->memory != NULL) { /* less is an addition too, modulo the size of the number */
+        atomic_fetch_add(&tablet->memory->pending, tablet->prewrite.bytes - tablet->pending_noted);
+    }
+    tablet->pending_noted = tablet->prewrite.bytes;
 }
 
 int64_t fl_kv_tablet_applied_offset(const fl_kv_tablet *tablet)

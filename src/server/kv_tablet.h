@@ -23,16 +23,18 @@
 
 typedef struct fl_kv_tablet fl_kv_tablet;
 
-/** Memory for the rows that were written last, shared by the tablets of a server. */
-typedef struct fl_kv_cache {
-    size_t bytes;
+/** Memory for rows, shared by the tablets of a server. */
+typedef struct fl_kv_memory {
+    size_t cache_size; /* bytes for the rows that were written last */
     atomic_int tablet_count;
-} fl_kv_cache;
+    size_t pending_max;    /* bytes of rows that wait for a commit; 0: any number */
+    atomic_size_t pending; /* that do */
+} fl_kv_memory;
 
 typedef struct fl_kv_tablet_spec {
     fl_kv_store *store;         /* outlives the tablet */
     fl_log_store *log;          /* the changelog; outlives the tablet */
-    fl_kv_cache *cache;         /* outlives the tablet; NULL: none */
+    fl_kv_memory *memory;       /* outlives the tablet; NULL: no cache, no bound */
     fl_table_info *info;        /* shared */
     int64_t partition_id;       /* -1: none */
     const char *partition_name; /* NULL: none; outlives the tablet */
@@ -75,7 +77,9 @@ typedef struct fl_kv_put {
  *
  * @param appended base offset and log end offset; a duplicate has those of the first time
  * @return FLUSS_E_CORRUPT_RECORD, FLUSS_E_SCHEMA_NOT_EXIST, FLUSS_E_INVALID_TARGET_COLUMN,
- *         FLUSS_E_DELETION_DISABLED, FLUSS_E_OUT_OF_ORDER_SEQUENCE, storage errors
+ *         FLUSS_E_DELETION_DISABLED, FLUSS_E_OUT_OF_ORDER_SEQUENCE, storage errors;
+ *         FLUSS_E_STORAGE_BACKPRESSURE: too many bytes wait for a commit, or the store is near to
+ *         holding up writes; later there is room
  */
 FLUSS_CHECKED fluss_code_t fl_kv_tablet_put(fl_kv_tablet *tablet, const fl_kv_put *put,
                                             fl_log_appended *appended, fluss_error_t *err);
@@ -84,7 +88,9 @@ FLUSS_CHECKED fluss_code_t fl_kv_tablet_commit(fl_kv_tablet *tablet, int64_t dur
                                                fluss_error_t *err);
 /** Log offset up to which the rows that readers see are complete. */
 int64_t fl_kv_tablet_applied_offset(const fl_kv_tablet *tablet);
-/** Bytes that wait to be committed, for back-pressure. */
+/** How near writes are to being refused: 0 far, up to 1. */
+double fl_kv_tablet_pressure(const fl_kv_tablet *tablet);
+/** Bytes that wait to be committed. */
 size_t fl_kv_tablet_pending_bytes(const fl_kv_tablet *tablet);
 /** Live rows; -1: not known (table.changelog.image = WAL). */
 int64_t fl_kv_tablet_row_count(const fl_kv_tablet *tablet);

@@ -41,7 +41,7 @@ typedef struct fl_kv_changelog {
 struct fl_kv_tablet {
     fl_kv_store *store;
     fl_log_store *log;
-    fl_kv_cache *cache;
+    fl_kv_memory *memory;
     fl_table_info *info;
     const char *partition_name; /* NULL: none */
     fluss_code_t (*take_ids)(void *context, int64_t count, int64_t *first, fluss_error_t *err);
@@ -56,6 +56,7 @@ struct fl_kv_tablet {
     fl_kv_key_columns key_columns; /* of the latest schema */
 
     fl_prewrite prewrite;
+    size_t pending_noted;   /* of its bytes, in `memory` */
     int64_t applied_offset; /* log offset up to which the store has the rows */
     int64_t row_count;      /* live rows in the store; -1: not known */
     int64_t next_id, ids_end;
@@ -96,6 +97,8 @@ FLUSS_CHECKED fluss_code_t fl_kv_decode(fl_kv_tablet *tablet, int32_t schema_id,
 /** Values of the latest schema as a stored value, in tablet->value. */
 FLUSS_CHECKED fluss_code_t fl_kv_encode_value(fl_kv_tablet *tablet, const fluss_datum_t *values,
                                               fluss_error_t *err);
+/** Bring the bytes that wait, in the memory of the server, in line with the tablet's. */
+void fl_kv_note_pending(fl_kv_tablet *tablet);
 /** The tablet's state as one entry of a write to the store. */
 void fl_kv_write_state(const fl_kv_tablet *tablet, int64_t applied_offset, fl_kv_write *write);
 /** Remove the rows and the state of a tablet. */

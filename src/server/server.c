@@ -155,13 +155,15 @@ static fluss_code_t open_storage(fl_server *server, fluss_error_t *err)
     FL_TRY(choose_dir(server, err));
     FL_TRY(fl_data_dir_open(server->data_dir, &server->dir, err));
     (void)snprintf(kv_dir, sizeof(kv_dir), "%s/kv.rocksdb", server->data_dir);
-    FL_TRY(fl_kv_store_open(kv_dir, &server->kv, err));
+    const fl_kv_store_opts kv_opts = {.level0_pressure = server->settings.l0_slowdown};
+    FL_TRY(fl_kv_store_open_with(kv_dir, &kv_opts, &server->kv, err));
     FL_TRY(fl_catalog_open(server, &server->catalog, err));
     fl_config_apply(server, fl_catalog_configs(server->catalog));
     FL_TRY(fl_tree_sweep(server->data_dir, is_known, server->catalog, err));
     FL_TRY(fl_kv_tablets_sweep(server->kv, is_known, server->catalog, err));
     server->id_blocks = fl_id_blocks_new(server->kv);
-    server->kv_cache.bytes = server->settings.row_cache_size;
+    server->kv_memory.cache_size = server->settings.row_cache_size;
+    server->kv_memory.pending_max = server->settings.prewrite_size;
     server->log_opts =
         (fl_log_store_opts){.segment_size_max = server->settings.segment_size,
                             .index_interval_size = server->settings.index_interval,

@@ -50,7 +50,7 @@ struct fl_server {
     struct fl_data_dir *dir;
     fl_kv_store *kv;
     fl_id_blocks *id_blocks;
-    fl_kv_cache kv_cache;
+    fl_kv_memory kv_memory;
     fl_catalog *catalog; /* thread: shard 0 */
     fl_sasl_users users; /* thread: shard 0 */
     fl_arena users_arena;

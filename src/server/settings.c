@@ -4,11 +4,10 @@
  * a bare number is bytes or milliseconds. */
 #include "server/settings.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
+
+#include "format/table_property.h"
 
 typedef enum { KIND_TEXT, KIND_INT, KIND_SIZE, KIND_TIME, KIND_BOOL, KIND_RATIO } kind;
 
@@ -29,48 +28,11 @@ static const setting settings_table[] = {
 #undef FL_SETTING
 };
 
-typedef struct unit {
-    const char *name;
-    int64_t factor;
-} unit;
-
-static const unit size_units[] = {{"", 1},          {"b", 1},         {"bytes", 1},
-                                  {"k", 1 << 10},   {"kb", 1 << 10},  {"kibibytes", 1 << 10},
-                                  {"m", 1 << 20},   {"mb", 1 << 20},  {"mebibytes", 1 << 20},
-                                  {"g", 1 << 30},   {"gb", 1 << 30},  {"gibibytes", 1 << 30},
-                                  {"t", 1LL << 40}, {"tb", 1LL << 40}};
-
-static const unit time_units[] = {
-    {"", 1},           {"ms", 1},          {"milli", 1},      {"millis", 1},     {"s", 1000},
-    {"sec", 1000},     {"second", 1000},   {"seconds", 1000}, {"m", 60000},      {"min", 60000},
-    {"minute", 60000}, {"minutes", 60000}, {"h", 3600000},    {"hour", 3600000}, {"hours", 3600000},
-    {"d", 86400000},   {"day", 86400000},  {"days", 86400000}};
-
 static fluss_code_t refuse(const setting *which, const char *value, const char *wanted,
                            fluss_error_t *err)
 {
     return fl_error_argument(err, "setting '%s' = '%.100s': expected %s", which->key, value,
                              wanted);
-}
-
-/* A number with a unit of the table. */
-static bool read_quantity(const char *text, const unit *units, size_t unit_count, int64_t *out)
-{
-    char *end = NULL;
-    errno = 0;
-    const long long number = strtoll(text, &end, 10);
-    if (end == text || errno != 0 || number < 0) {
-        return false;
-    }
-    while (isspace((unsigned char)*end)) {
-        end++;
-    }
-    for (size_t i = 0; i < unit_count; i++) {
-        if (strcasecmp(end, units[i].name) == 0) {
-            return !__builtin_mul_overflow((int64_t)number, units[i].factor, out);
-        }
-    }
-    return false;
 }
 
 static fluss_code_t store_text(const char *value, fl_arena *arena, void *to, fluss_error_t *err)
@@ -86,7 +48,7 @@ static fluss_code_t store_text(const char *value, fl_arena *arena, void *to, flu
 static fluss_code_t store_int(const setting *which, const char *value, void *to, fluss_error_t *err)
 {
     int64_t number = 0;
-    if (!read_quantity(value, size_units, 1, &number) || number > INT32_MAX) {
+    if (!fl_text_to_i64(value, 0, INT32_MAX, &number)) {
         return refuse(which, value, "a whole number, 0 to 2147483647", err);
     }
     const int32_t narrow = (int32_t)number;
@@ -97,8 +59,8 @@ static fluss_code_t store_int(const setting *which, const char *value, void *to,
 static fluss_code_t store_bool(const setting *which, const char *value, void *to,
                                fluss_error_t *err)
 {
-    const bool yes = strcasecmp(value, "true") == 0;
-    if (!yes && strcasecmp(value, "false") != 0) {
+    bool yes;
+    if (!fl_text_to_bool(value, &yes)) {
         return refuse(which, value, "true or false", err);
     }
     memcpy(to, &yes, sizeof(yes));
@@ -128,13 +90,13 @@ static fluss_code_t store(const setting *which, const char *value, fl_settings *
     case KIND_INT:
         return store_int(which, value, to, err);
     case KIND_SIZE:
-        if (!read_quantity(value, size_units, FL_COUNT_OF(size_units), &number)) {
+        if (!fl_text_to_size_bytes(value, &number)) {
             return refuse(which, value, "a size such as 65536, 64kb, 10mb or 1gb", err);
         }
         memcpy(to, &number, sizeof(number));
         return 0;
     case KIND_TIME:
-        if (!read_quantity(value, time_units, FL_COUNT_OF(time_units), &number)) {
+        if (!fl_text_to_duration_ms(value, &number)) {
             return refuse(which, value, "a time such as 500ms, 30s, 10 min, 2h or 7 d", err);
         }
         memcpy(to, &number, sizeof(number));

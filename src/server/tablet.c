@@ -129,6 +129,7 @@ static void start_sync(fl_tablet *tablet);
 static void sync_done(fl_work *work)
 {
     fl_tablet *tablet = FL_CONTAINER_OF(work, fl_tablet, sync_work);
+    fl_server *server = tablet->shard->server;
     fluss_error_t err;
     const fluss_code_t rc = fl_log_sync_end(tablet->log, tablet->sync, &err);
     tablet->sync = NULL;
@@ -143,6 +144,7 @@ static void sync_done(fl_work *work)
     } else if (tablet->is_dropped) {
         fl_tablet_remove(tablet);
     }
+    fl_server_release(server);
 }
 
 static void start_sync(fl_tablet *tablet)
@@ -155,6 +157,8 @@ static void start_sync(fl_tablet *tablet)
         sync_failed(tablet, &err);
         return;
     }
+    /* Nobody may wait for it any more when the server stops. */
+    fl_server_hold(tablet->shard->server);
     tablet->sync_work = (fl_work){.work = sync_run, .done = sync_done};
     if (fl_loop_work(tablet->shard->loop, &tablet->sync_work, &err) != 0) {
         /* No thread for it: the blocking part runs here, late rather than never. */
@@ -175,6 +179,21 @@ bool fl_tablet_sync(fl_tablet *tablet, fl_sync_wait *wait)
         start_sync(tablet);
     }
     return true;
+}
+
+bool fl_tablet_unsync(fl_tablet *tablet, fl_sync_wait *wait)
+{
+    for (fl_sync_wait **link = &tablet->unsynced; *link != NULL; link = &(*link)->next) {
+        if (*link != wait) {
+            continue;
+        }
+        *link = wait->next;
+        if (wait->next == NULL) {
+            tablet->unsynced_last = link;
+        }
+        return true;
+    }
+    return false;
 }
 
 void fl_tablet_sync_soon(fl_tablet *tablet)

@@ -75,6 +75,8 @@ FLUSS_CHECKED fluss_code_t fl_tablet_append(fl_tablet *tablet, fl_slice records,
 /** Let the wait's task run when everything below wait->offset is on disk. false: it is already,
  * nothing will run. */
 bool fl_tablet_sync(fl_tablet *tablet, fl_sync_wait *wait);
+/** Take a wait back. false: it was fired, its task runs. */
+bool fl_tablet_unsync(fl_tablet *tablet, fl_sync_wait *wait);
 /** Bring to disk what was appended, without anyone waiting. */
 void fl_tablet_sync_soon(fl_tablet *tablet);
 /** The rows of a tablet, opened. @return FLUSS_E_NON_PRIMARY_KEY_TABLE */

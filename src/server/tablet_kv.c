@@ -27,7 +27,7 @@ fluss_code_t fl_tablet_open_kv(fl_tablet *tablet, fluss_error_t *err)
 {
     const fl_kv_tablet_spec spec = {.store = tablet->shard->server->kv,
                                     .log = tablet->log,
-                                    .cache = &tablet->shard->server->kv_cache,
+                                    .memory = &tablet->shard->server->kv_memory,
                                     .info = tablet->info,
                                     .partition_id = tablet->key.partition_id,
                                     .partition_name = tablet->partition_name,

@@ -21,6 +21,19 @@ fluss_code_t fl_visit_init(fl_visit *visit, fl_request *request, size_t count, f
     return visit->keys != NULL ? 0 : fl_error_nomem(err);
 }
 
+fluss_code_t fl_visit_new(fl_request *request, size_t state_size, size_t count, size_t answer_size,
+                          fluss_error_t *err)
+{
+    fl_visit *visit = fl_arena_alloc(&request->arena, state_size);
+    if (visit == NULL) {
+        return fl_error_nomem(err);
+    }
+    FL_TRY(fl_visit_init(visit, request, count, err));
+    visit->answers = fl_arena_array(&request->arena, count, answer_size);
+    request->state = visit;
+    return visit->answers != NULL ? 0 : fl_error_nomem(err);
+}
+
 static fl_shard *shard_of(fl_request *request, const fl_tablet_key *key)
 {
     return fl_server_shard_of(fl_request_server(request), key->table_id, key->partition_id,

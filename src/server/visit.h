@@ -11,6 +11,7 @@ typedef struct fl_visit fl_visit;
 struct fl_visit {
     size_t count;
     fl_tablet_key *keys; /* in the request's arena */
+    void *answers;       /* the same: one of the handler's for each bucket, in the same order */
     /** @param tablet NULL: not on this server. Thread: the tablet's shard */
     void (*each)(fl_request *request, size_t index, fl_tablet *tablet);
     fl_request_step done;       /* at home */
@@ -19,9 +20,26 @@ struct fl_visit {
     size_t shard_count, shard_at;
 };
 
-/** Make room for the keys of `count` buckets, which the caller fills. */
+/**
+ * Begin a request about buckets: make its state, which begins with a fl_visit.
+ *
+ * @param state_size  bytes of request->state, zeroed
+ * @param count       of buckets; the caller sets their keys
+ * @param answer_size bytes of the answer for a bucket; `count` of them, zeroed, in visit->answers
+ */
+FLUSS_CHECKED fluss_code_t fl_visit_new(fl_request *request, size_t state_size, size_t count,
+                                        size_t answer_size, fluss_error_t *err);
+/** Make room for the keys of `count` buckets, which the caller fills, in a state that is there. */
 FLUSS_CHECKED fluss_code_t fl_visit_init(fl_visit *visit, fl_request *request, size_t count,
                                          fluss_error_t *err);
+/** Name a bucket as requests do. */
+static inline void fl_visit_set(fl_visit *visit, size_t index, int64_t table_id,
+                                bool has_partition_id, int64_t partition_id, int32_t bucket)
+{
+    visit->keys[index] = (fl_tablet_key){.table_id = table_id,
+                                         .partition_id = has_partition_id ? partition_id : -1,
+                                         .bucket = bucket};
+}
 /** The walk of a write. Those of one connection walk one after the other, so that a bucket sees its
  * batches in the order in which they came, whatever shards lie between. Thread: home. */
 void fl_visit_run_write(fl_request *request);

@@ -5,7 +5,10 @@
  * bits a key, in one bounded cache that holds indexes and filters too. */
 #include "kv_store.h"
 
+#include <limits.h>
 #include <rocksdb/c.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -15,7 +18,8 @@ enum { FAMILY_COUNT = 3, DEFAULT_FAMILY = 2, MULTI_GET_CHUNK = 64 };
 _Static_assert(FL_KV_CATALOG == 0 && FL_KV_ROWS == 1, "families index the handles");
 enum { CATALOG_BUFFER_SIZE = 4 << 20, WAL_SIZE_MAX = 64 << 20, INFO_LOG_SIZE_MAX = 1 << 20 };
 enum { INFO_LEVEL_WARN = 2, BLOOM_BITS = 10, WRITE_SIZE_MAX = 1 << 30 };
-static const double MEMORY_FILTER_RATIO = 0.1;
+enum { PRESSURE_INTERVAL_MS = 100 };
+static const double MEMORY_FILTER_RATIO = 0.1, DELAYED_PRESSURE = 0.8;
 
 struct fl_kv_store {
     rocksdb_t *db;
@@ -26,6 +30,9 @@ struct fl_kv_store {
     rocksdb_readoptions_t *read_options;
     rocksdb_writeoptions_t *durable_options, *memory_options;
     rocksdb_flushoptions_t *flush_options;
+    int level0_pressure, level0_limit; /* files */
+    atomic_llong pressure_until_ms;    /* when it is looked at anew */
+    _Atomic double pressure;
 };
 
 /** An error with the engine's reason, which is freed. */
@@ -48,6 +55,8 @@ static fl_kv_store_opts with_defaults(const fl_kv_store_opts *opts)
     result.cache_size = result.cache_size == 0 ? (size_t)64 << 20 : result.cache_size;
     result.open_files_max = result.open_files_max == 0 ? 256 : result.open_files_max;
     result.background_jobs_max = result.background_jobs_max == 0 ? 2 : result.background_jobs_max;
+    result.level0_pressure = result.level0_pressure == 0 ? 8 : result.level0_pressure;
+    result.level0_slowdown = result.level0_slowdown == 0 ? 20 : result.level0_slowdown;
     return result;
 }
 
@@ -80,6 +89,11 @@ static void set_options(fl_kv_store *store, const fl_kv_store_opts *opts)
     store->catalog_options = family_options(store->cache, CATALOG_BUFFER_SIZE, 2);
     store->rows_options =
         family_options(store->cache, opts->write_buffer_size, opts->write_buffers_max);
+    rocksdb_options_set_level0_slowdown_writes_trigger(store->rows_options, opts->level0_slowdown);
+    /* Each table in memory can become one more file before the next look. */
+    store->level0_limit = opts->level0_slowdown - (int)opts->write_buffers_max;
+    store->level0_limit = store->level0_limit < 1 ? 1 : store->level0_limit;
+    store->level0_pressure = opts->level0_pressure;
     store->options = rocksdb_options_create();
     rocksdb_options_set_create_if_missing(store->options, 1);
     rocksdb_options_set_create_missing_column_families(store->options, 1);
@@ -175,6 +189,46 @@ fluss_code_t fl_kv_store_flush(fl_kv_store *store, fluss_error_t *err)
     char *reason = NULL;
     rocksdb_flush_cf(store->db, store->flush_options, store->families[FL_KV_ROWS], &reason);
     return reason == NULL ? 0 : kv_error(err, "flush", reason);
+}
+
+static uint64_t number_of_rows(fl_kv_store *store, const char *property)
+{
+    uint64_t number = 0;
+    const int rc =
+        rocksdb_property_int_cf(store->db, store->families[FL_KV_ROWS], property, &number);
+    return rc == 0 ? number : 0;
+}
+
+static int level0_files(fl_kv_store *store)
+{
+    char *text = rocksdb_property_value_cf(store->db, store->families[FL_KV_ROWS],
+                                           "rocksdb.num-files-at-level0");
+    const long count = text != NULL ? strtol(text, NULL, 10) : 0;
+    rocksdb_free(text);
+    return count < INT_MAX ? (int)count : INT_MAX;
+}
+
+static double look_at_pressure(fl_kv_store *store)
+{
+    const int files = level0_files(store);
+    if (files >= store->level0_limit || number_of_rows(store, "rocksdb.is-write-stopped") != 0) {
+        return 1;
+    }
+    const double range = store->level0_limit - store->level0_pressure;
+    const double by_files =
+        files < store->level0_pressure ? 0 : (files - store->level0_pressure + 1) / (range + 1);
+    const bool is_delayed = number_of_rows(store, "rocksdb.actual-delayed-write-rate") != 0;
+    return is_delayed && by_files < DELAYED_PRESSURE ? DELAYED_PRESSURE : by_files;
+}
+
+double fl_kv_store_pressure(fl_kv_store *store, int64_t now_ms)
+{
+    long long until_ms = atomic_load_explicit(&store->pressure_until_ms, memory_order_relaxed);
+    if (now_ms >= until_ms && atomic_compare_exchange_strong(&store->pressure_until_ms, &until_ms,
+                                                             now_ms + PRESSURE_INTERVAL_MS)) {
+        store->pressure = look_at_pressure(store);
+    }
+    return store->pressure;
 }
 
 fluss_code_t fl_kv_store_checkpoint(fl_kv_store *store, const char *dir, fluss_error_t *err)

@@ -17,6 +17,8 @@ typedef struct fl_kv_store_opts {
     size_t cache_size;        /* bytes of cached blocks, both families; 64 MiB */
     int open_files_max;       /* 256 */
     int background_jobs_max;  /* flushes and compactions at a time; 2 */
+    int level0_pressure;      /* files at level 0 from which writers are slowed down; 8 */
+    int level0_slowdown;      /* and from which the engine itself would hold writes up; 20 */
 } fl_kv_store_opts;
 
 /** Open or make. @param opts NULL, or a field of 0: the defaults named at each field
@@ -30,6 +32,13 @@ FLUSS_CHECKED fluss_code_t fl_kv_store_open(const char *dir, fl_kv_store **store
 void fl_kv_store_close(fl_kv_store *store);
 /** Write the rows that are only in memory to files: less log to replay after a crash. Blocks. */
 FLUSS_CHECKED fluss_code_t fl_kv_store_flush(fl_kv_store *store, fluss_error_t *err);
+/**
+ * How near the engine is to holding up writes to `rows`, looked at ten times a second at most.
+ *
+ * @param now_ms a clock in milliseconds that grows
+ * @return 0: far; up to 1: writers should slow down; 1: they should stop, or they will wait
+ */
+double fl_kv_store_pressure(fl_kv_store *store, int64_t now_ms);
 /** Link or copy a consistent state of both families to a directory that does not exist yet. Blocks.
  */
 FLUSS_CHECKED fluss_code_t fl_kv_store_checkpoint(fl_kv_store *store, const char *dir,

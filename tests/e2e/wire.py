@@ -175,14 +175,14 @@ class Connection:
     def send_raw(self, data):
         self.socket.sendall(data)
 
-    def send(self, api, message=None, body=None):
+    def send(self, api, message=None, body=None, version=0):
         """Send a request, or any bytes as its body; gives its id."""
         key, request, response = API[api]
         body = encode(request, message or {}) if body is None else body
         request_id = self.next_id
         self.next_id += 1
         self.asked[request_id] = response
-        header = struct.pack(">ihhi", 8 + len(body), key, 0, request_id)
+        header = struct.pack(">ihhi", 8 + len(body), key, version, request_id)
         self.socket.sendall(header + body)
         return request_id
 
@@ -226,10 +226,11 @@ class Connection:
 class Server:
     """A `fluss server` process on a data directory."""
 
-    def __init__(self, data_dir, *options, command=None):
+    def __init__(self, data_dir, *options, command=None, environment=None):
         self.data_dir = Path(data_dir)
         self.options = options
         self.command = command or BUILD / "fluss"
+        self.environment = environment
         self.process = None
 
     def start(self):
@@ -237,7 +238,10 @@ class Server:
         if "--listen" not in self.options:
             arguments += ["--listen", "127.0.0.1:0"]
         self.process = subprocess.Popen(
-            [*map(str, arguments), *self.options], stdout=subprocess.PIPE, bufsize=0
+            [*map(str, arguments), *self.options],
+            stdout=subprocess.PIPE,
+            bufsize=0,
+            env={**os.environ, **(self.environment or {})},
         )
         count = 2 if "--sasl-listen" in self.options else 1
         self.addresses = [self._line() for _ in range(count)]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes bitmaps.txt: random Roaring bitmaps and their unions, by the Java library inside the official server.
 //   java -cp fluss-server-0.9.1-incubating.jar tests/golden/Bitmaps.java SEED COUNT
-// A line is: 32 or 64, two bitmaps, their union, in hexadecimal. The file holds those of seed 1 with fewer than 5,000
-// characters, and two large ones.
+// A line is: 32 or 64, two bitmaps, their union, in hexadecimal. The file holds, of SEED 1 COUNT 300, the first 90 lines
+// shorter than 5,000 characters and the first two of 30,000 to 45,000.
 
 import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;

@@ -47,7 +47,7 @@ typedef struct world {
     fl_kv_store *store;
     fl_log_store *log;
     fl_kv_tablet *tablet; /* NULL: closed */
-    fl_kv_cache cache;    /* none, a few rows or all rows, by table id */
+    fl_kv_memory memory;  /* cache: none, a few rows or all rows, by table id */
     int64_t next_id;      /* of take_ids */
 
     /* the model */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Goal: changes happen together, durable ones survive a process that dies, ranges, snapshots and
- * many-key reads give what a sorted map would. Method: a database in a temporary directory; the
- * dying process is a fork. */
+ * many-key reads give what a sorted map would; pressure is told before writes wait. Method: a
+ * database in a temporary directory; the dying process is a fork. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -223,6 +223,29 @@ static void a_checkpoint_is_a_database_of_its_own(void **state)
     assert_non_null(strstr(err.message, dir));
 }
 
+/* Files at level 0 pile up faster than they are merged: here they are not merged at all, for fewer
+ * than four there is nothing to do. */
+static void files_at_level_0_press_until_writes_are_refused(void **state)
+{
+    fixture *f = *state;
+    fl_kv_store_close(f->store);
+    const fl_kv_store_opts opts = {
+        .write_buffers_max = 1, .level0_pressure = 1, .level0_slowdown = 4};
+    assert_int_equal(fl_kv_store_open_with(f->dir, &opts, &f->store, NULL), 0);
+    int64_t now_ms = 1000;
+    double before = fl_kv_store_pressure(f->store, now_ms);
+    assert_true(before == 0);
+    for (int files = 1; files <= 3; files++) {
+        put(f->store, FL_KV_ROWS, "key", "value", false);
+        assert_int_equal(fl_kv_store_flush(f->store, NULL), 0);
+        assert_true(fl_kv_store_pressure(f->store, now_ms + 50) == before); /* looked at just now */
+        now_ms += 500;
+        const double pressure = fl_kv_store_pressure(f->store, now_ms);
+        assert_true(pressure > before && (files < 3 ? pressure < 1 : pressure == 1));
+        before = pressure;
+    }
+}
+
 static void a_directory_in_use_is_refused_with_its_path(void **state)
 {
     const fixture *f = *state;
@@ -264,6 +287,7 @@ int main(int argc, char **argv)
         TEST(an_iterator_sees_the_moment_it_was_opened),
         TEST(many_keys_are_read_at_once),
         TEST(a_checkpoint_is_a_database_of_its_own),
+        TEST(files_at_level_0_press_until_writes_are_refused),
         TEST(a_directory_in_use_is_refused_with_its_path),
         TEST(a_write_without_memory_is_not_committed),
     };
