@@ -432,6 +432,13 @@ static void on_fetched(void *context, const fl_reply *reply, const fluss_error_t
             }
         }
     }
+    for (size_t i = 0; i < fetch->part_count; i++) {
+        if (!fetch->parts[i].is_answered) {
+            (void)fl_error(&fetch->parts[i].err, FLUSS_E_UNKNOWN_SERVER_ERROR, FLUSS_KIND_SERVER,
+                           "%s left bucket %d out of its answer", fetch->address,
+                           fetch->parts[i].id.bucket);
+        }
+    }
     bool is_remote = false;
     for (size_t i = 0; i < fetch->part_count; i++) {
         is_remote |= fetch->parts[i].is_remote;
@@ -527,61 +534,82 @@ static bool wants_fetch(const fl_scanner *scanner, const fl_scan_bucket *bucket,
            scanner->buffered_bytes < (size_t)scanner->client->config->fetch_size_max.number;
 }
 
-static void on_refreshed(void *context, const fluss_error_t *err)
+/* A refresh for the buckets of one table. */
+typedef struct refreshing {
+    fl_scanner *scanner; /* shares */
+    fl_client *client;   /* shares */
+    const fl_table *table;
+    int64_t partition_id;
+} refreshing;
+
+static void end_refresh(refreshing *r)
 {
-    fl_poll *hold = context; /* keeps scanner and client */
-    fl_scanner *scanner = hold->scanner;
-    fl_client *client = hold->client;
-    scanner->is_refreshing = false;
-    if (err != NULL) {
-        const bool is_final = err->kind == FLUSS_KIND_SERVER && !err->retriable &&
-                              err->code != FLUSS_E_UNKNOWN_SERVER_ERROR;
-        (void)pthread_mutex_lock(&scanner->lock);
-        for (fl_scan_bucket *b = scanner->buckets; b != NULL; b = b->next) {
-            if (fl_metadata_leader(client->metadata, &b->id) != FL_NO_LEADER || b->is_fetching) {
-                continue;
-            }
-            b->failed_count++;
-            b->not_before_ms = fl_clock_ms() + RETRY_MS_MAX / 4;
-            if (is_final && b->failed_count > 20 && b->failure == NULL) {
-                b->failure = fl_alloc(sizeof(*err));
-                if (b->failure != NULL) {
-                    *b->failure = *err;
-                }
-            }
-        }
-        (void)pthread_mutex_unlock(&scanner->lock);
-        fl_scanner_serve(scanner);
-    }
-    fl_scanner_pump(scanner);
-    fl_scanner_unref(scanner);
-    fl_free(hold);
+    fl_client *client = r->client;
+    fl_scanner_unref(r->scanner);
+    fl_free(r);
     fl_client_unref(client);
+}
+
+/* What is told at once, what only after it has been so for a while. */
+static bool is_final(const fl_scan_bucket *bucket, const fluss_error_t *err, bool is_replaced)
+{
+    return is_replaced ||
+           (!err->retriable && err->kind != FLUSS_KIND_CLOSED &&
+            err->code != FLUSS_E_UNKNOWN_SERVER_ERROR && bucket->failed_count > FAILURES_MAX);
+}
+
+static void on_refreshed(void *context, const fluss_error_t *failure)
+{
+    refreshing *r = context;
+    fl_scanner *scanner = r->scanner;
+    const fl_metadata *metadata = r->client->metadata;
+    scanner->is_refreshing = false;
+    fluss_error_t err = {0};
+    const bool is_replaced =
+        failure == NULL && fl_metadata_is_replaced(metadata, r->table->database, r->table->name,
+                                                   r->table->table_id, &err);
+    if (failure != NULL) {
+        err = *failure;
+    }
+    (void)pthread_mutex_lock(&scanner->lock);
+    for (fl_scan_bucket *b = scanner->buckets; b != NULL; b = b->next) {
+        if (b->id.table_id != r->table->table_id || b->id.partition_id != r->partition_id ||
+            b->is_fetching ||
+            fl_metadata_server(metadata, fl_metadata_leader(metadata, &b->id)) != NULL) {
+            continue;
+        }
+        back_off(b);
+        if (err.code != 0 && b->failure == NULL && is_final(b, &err, is_replaced)) {
+            keep_failure(b, &err);
+        }
+    }
+    (void)pthread_mutex_unlock(&scanner->lock);
+    fl_scanner_serve(scanner);
+    fl_scanner_pump(scanner);
+    end_refresh(r);
 }
 
 static void refresh(fl_scanner *scanner, const fl_scan_bucket *bucket)
 {
-    if (scanner->is_refreshing) {
+    refreshing *r = scanner->is_refreshing ? NULL : fl_calloc(1, sizeof(*r));
+    if (r == NULL) {
         return;
     }
-    const fl_metadata_want want = {
-        .database = bucket->plan->table->database,
-        .table = bucket->plan->table->name,
+    *r = (refreshing){
+        .scanner = fl_scanner_ref(scanner),
+        .client = fl_client_ref(scanner->client),
+        .table = bucket->plan->table,
         .partition_id = bucket->id.partition_id,
     };
-    fl_poll *hold = fl_calloc(1, sizeof(*hold));
-    if (hold == NULL) {
-        return;
-    }
-    hold->scanner = fl_scanner_ref(scanner);
-    hold->client = fl_client_ref(scanner->client);
-    scanner->is_refreshing = true;
-    if (fl_metadata_refresh(scanner->client->metadata, want, on_refreshed, hold, NULL) != 0) {
-        scanner->is_refreshing = false;
-        fl_client *client = hold->client;
-        fl_scanner_unref(scanner);
-        fl_free(hold);
-        fl_client_unref(client);
+    const fl_metadata_want want = {
+        .database = r->table->database,
+        .table = r->table->name,
+        .partition_id = r->partition_id,
+    };
+    scanner->is_refreshing =
+        fl_metadata_refresh(scanner->client->metadata, want, on_refreshed, r, NULL) == 0;
+    if (!scanner->is_refreshing) {
+        end_refresh(r);
     }
 }
 

@@ -14,7 +14,8 @@ typedef struct locating {
     const char *partition;
     fl_located *located;
     void (*then)(fl_op *op);
-    void *state; /* the op's own, meanwhile */
+    void *state;   /* the op's own, meanwhile */
+    bool is_stale; /* the servers are asked for before the table */
 } locating;
 
 static void refresh(fl_op *op);
@@ -117,6 +118,7 @@ static void on_info(void *context, const fl_reply *reply, const fluss_error_t *f
     fluss_error_t err;
     if (failure != NULL) {
         if (fl_op_may_retry(op, failure)) {
+            ((locating *)op->state)->is_stale = true;
             fl_op_retry(op, ask_info);
         } else {
             fl_op_fail(op, failure);
@@ -158,12 +160,12 @@ static void on_servers(void *context, const fluss_error_t *failure)
 
 static void ask_info(fl_op *op)
 {
-    const locating *l = op->state;
+    locating *l = op->state;
     const char *address = fl_metadata_coordinator(op->client->metadata);
     fluss_error_t err;
     fluss_code_t rc;
-    if (address == NULL || op->attempt > 0) {
-        op->attempt = 0;
+    if (address == NULL || l->is_stale) {
+        l->is_stale = false;
         const fl_metadata_want want = {.partition_id = FL_NO_PARTITION};
         rc = fl_metadata_refresh(op->client->metadata, want, on_servers, op, &err);
     } else {

@@ -256,6 +256,11 @@ static void on_closed(fl_conn *conn, const fluss_error_t *why, void *context)
         (void)fl_error(&reason, FLUSS_E_NETWORK_EXCEPTION, FLUSS_KIND_NETWORK,
                        "%s closed the connection", node->address);
     }
+    if (reason.kind == FLUSS_KIND_CORRUPT) { /* of a frame; the calls only lose their connection */
+        reason.code = FLUSS_E_NETWORK_EXCEPTION;
+        reason.kind = FLUSS_KIND_NETWORK;
+        reason.retriable = 1;
+    }
     node->why = reason;
     node->conn = NULL;
     long long lost = 0;

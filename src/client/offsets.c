@@ -39,17 +39,6 @@ static void end(resolving *r, const fluss_error_t *err)
     fl_client_unref(client);
 }
 
-static void on_refreshed(void *context, const fluss_error_t *failure)
-{
-    resolving *r = context;
-    if (failure != NULL && !failure->retriable && failure->kind == FLUSS_KIND_SERVER &&
-        fl_clock_ms() >= r->deadline_ms) {
-        end(r, failure);
-        return;
-    }
-    start_round(r);
-}
-
 static const fl_resolve_item *first_open(const resolving *r)
 {
     for (size_t i = 0; i < r->count; i++) {
@@ -60,16 +49,40 @@ static const fl_resolve_item *first_open(const resolving *r)
     return NULL;
 }
 
-static void on_retry(void *context)
+static const fl_table *table_of(const resolving *r, const fl_resolve_item *item)
 {
-    resolving *r = context;
-    const fl_resolve_item *item = first_open(r);
     const fl_table *table = r->plans[0].table;
     for (size_t i = 0; i < r->plan_count; i++) {
         if (r->plans[i].table->table_id == item->bucket.table_id) {
             table = r->plans[i].table;
         }
     }
+    return table;
+}
+
+static void on_refreshed(void *context, const fluss_error_t *failure)
+{
+    resolving *r = context;
+    fluss_error_t err = {0};
+    if (failure != NULL) {
+        err = *failure;
+    } else {
+        const fl_table *table = table_of(r, first_open(r));
+        (void)fl_metadata_is_replaced(r->client->metadata, table->database, table->name,
+                                      table->table_id, &err);
+    }
+    if (err.code != 0 && (!err.retriable || fl_clock_ms() >= r->deadline_ms)) {
+        end(r, &err);
+        return;
+    }
+    start_round(r);
+}
+
+static void on_retry(void *context)
+{
+    resolving *r = context;
+    const fl_resolve_item *item = first_open(r);
+    const fl_table *table = table_of(r, item);
     const fl_metadata_want want = {
         .database = table->database,
         .table = table->name,

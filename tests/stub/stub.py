@@ -35,6 +35,7 @@ class Exchange:
         self.api, self.version, self.request_id = api, version, request_id
         self.message = message
         self.at_s = time.monotonic()
+        self.action = Exchange.serve
         self._result = None
 
     def __repr__(self):
@@ -69,11 +70,8 @@ class Exchange:
         self.connection.send(data)
 
     def serve(self):
-        """Answer honestly; a request that waits for data is looked at again later."""
-        try:
-            self.send(self.response())
-        except StillWaiting as waiting:
-            self.stub.retry_later(self, waiting.until_s)
+        """Answer honestly."""
+        self.send(self.response())
 
 
 # ---- what a rule may do; each gives a function of the exchange ----
@@ -402,9 +400,13 @@ class Stub:
     def at(self, seconds, run):
         heapq.heappush(self._timers, (time.monotonic() + seconds, next(self._timer_ids), run))
 
-    def retry_later(self, exchange, until_s):
-        self._waiting.append((exchange, until_s))
-        self.at(max(0.0, until_s - time.monotonic()), lambda: None)
+    def run(self, exchange):
+        """Do what is to be done with a request; one that waits for data is looked at again."""
+        try:
+            exchange.action(exchange)
+        except StillWaiting as waiting:
+            self._waiting.append((exchange, waiting.until_s))
+            self.at(max(0.0, waiting.until_s - time.monotonic()), lambda: None)
 
     def watch(self, connection):
         if connection.is_open:
@@ -430,7 +432,7 @@ class Stub:
             exchange, until_s = self._waiting.popleft()
             if exchange.connection.is_open:
                 self.cluster.is_time_over = time.monotonic() >= until_s
-                exchange.serve()
+                self.run(exchange)
         self.cluster.is_time_over = False
 
     def _act(self, exchange):
@@ -439,9 +441,9 @@ class Stub:
             if rule.matches(exchange):
                 rule.left -= rule.left > 0
                 rule.hits += 1
-                rule.action(exchange)
-                return
-        exchange.serve()
+                exchange.action = rule.action
+                break
+        self.run(exchange)
 
     def _read(self, connection):
         server = connection.server
