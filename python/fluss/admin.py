@@ -46,6 +46,7 @@ _NUMBERS = frozenset(
         "code",
         "filter",
         "expires_ms",
+        "status",
         "bucket_status",
         "old_leader",
         "new_leader",

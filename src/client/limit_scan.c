@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fluss_scan_bucket: LIMIT_SCAN of one bucket. A log table answers with its newest batches, of
- * which the last `limit` rows count; a primary-key table with rows in key order. */
+ * which the last `limit` rows count; a primary-key table with rows in key order. All rows of a
+ * primary-key bucket come by SCAN_KV, batch by batch of one snapshot; servers that have not got it
+ * answer a LIMIT_SCAN without a limit. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -16,7 +18,15 @@ typedef struct limit_scan {
     fl_frame *frame;  /* of the answer; shares */
     fl_slice records; /* views the frame */
     fl_piece *pieces, **last;
+    /* of SCAN_KV */
+    bool is_whole;
+    bool has_more;
+    fl_slice scanner_id; /* empty: not opened */
+    int32_t call_seq;
+    int64_t patience_ms; /* for each batch */
 } limit_scan;
+
+enum { KV_BATCH_SIZE = 4 << 20 };
 
 static void ask(fl_op *op);
 
@@ -154,17 +164,24 @@ static void decode(fl_op *op)
         }
         return;
     }
-    fluss_code_t rc;
-    if (fl_table_is_keyed(s->plan.table)) {
+    fluss_code_t rc = 0;
+    if (!fl_table_is_keyed(s->plan.table)) {
+        rc = decode_log(s, &err);
+    } else if (s->records.size != 0) {
         fl_chunk *chunk = NULL;
         rc = fl_values_decode(&s->plan, &s->bucket, s->records, &chunk, &err);
         if (rc == 0 && chunk != NULL) {
             rc = add_piece(s, chunk, &err);
         }
-    } else {
-        rc = decode_log(s, &err);
     }
-    end(op, rc == 0 ? NULL : &err);
+    if (rc != 0 || !s->has_more) {
+        end(op, rc == 0 ? NULL : &err);
+        return;
+    }
+    fl_frame_unref(s->frame);
+    s->frame = NULL;
+    op->deadline_ms = fl_clock_ms() + s->patience_ms;
+    ask(op);
 }
 
 /* ---- the request ---- */
@@ -206,6 +223,83 @@ static void on_answer(void *context, const fl_reply *reply, const fluss_error_t 
     decode(op);
 }
 
+/* Begin anew: the rows so far are of a snapshot that can't be read on. */
+static void forget_scan(limit_scan *s)
+{
+    fl_pieces_free(s->pieces);
+    s->pieces = NULL;
+    s->last = &s->pieces;
+    s->scanner_id = (fl_slice){0};
+    s->call_seq = 0;
+    s->has_more = false;
+}
+
+static void on_rows(void *context, const fl_reply *reply, const fluss_error_t *failure,
+                    bool was_sent)
+{
+    (void)was_sent;
+    fl_op *op = context;
+    limit_scan *s = op->state;
+    fluss_error_t err;
+    if (failure != NULL) {
+        forget_scan(s);
+        s->is_whole = failure->code != FLUSS_E_UNSUPPORTED_VERSION;
+        if (s->is_whole) {
+            ask_again(op, failure);
+        } else {
+            ask(op);
+        }
+        return;
+    }
+    const fl_msg_scan_kv_response *response = reply->message;
+    if (response->has_error_code && response->error_code != 0) {
+        (void)fl_error_server(&err, response->error_code,
+                              (const char *)response->error_message.data,
+                              response->error_message.size);
+        err.retriable |= err.code == FLUSS_E_SCANNER_EXPIRED ||
+                         err.code == FLUSS_E_UNKNOWN_SCANNER_ID ||
+                         err.code == FLUSS_E_TOO_MANY_SCANNERS;
+        forget_scan(s);
+        ask_again(op, &err);
+        return;
+    }
+    s->has_more = response->has_has_more_results && response->has_more_results;
+    if (s->has_more && s->scanner_id.size == 0) {
+        const fl_slice id = response->scanner_id;
+        s->scanner_id = fl_slice_of(fl_arena_strndup(&op->arena, id.data, id.size), id.size);
+        if (s->scanner_id.data == NULL) {
+            (void)fl_error_nomem(&err);
+            end(op, &err);
+            return;
+        }
+    }
+    s->call_seq++;
+    s->frame = fl_frame_ref(reply->frame);
+    s->records = response->records;
+    decode(op);
+}
+
+/* The next batch of a scan, or its opening. */
+static fluss_code_t ask_rows(fl_op *op, const char *address, fluss_error_t *err)
+{
+    const limit_scan *s = op->state;
+    const bool is_open = s->scanner_id.size != 0;
+    const fl_msg_scan_kv_request request = {
+        .has_scanner_id = is_open,
+        .scanner_id = s->scanner_id,
+        .has_bucket_scan_req = !is_open,
+        .bucket_scan_req = {.table_id = s->bucket.table_id,
+                            .has_partition_id = s->bucket.partition_id != FL_NO_PARTITION,
+                            .partition_id = s->bucket.partition_id,
+                            .bucket_id = s->bucket.bucket},
+        .has_call_seq_id = true,
+        .call_seq_id = s->call_seq,
+        .has_batch_size_bytes = true,
+        .batch_size_bytes = KV_BATCH_SIZE,
+    };
+    return fl_op_call(op, address, FL_API_SCAN_KV, &request, on_rows, err);
+}
+
 static void on_metadata(void *context, const fluss_error_t *failure)
 {
     fl_op *op = context;
@@ -238,6 +332,8 @@ static void ask(fl_op *op)
             .partition_id = s->bucket.partition_id,
         };
         rc = fl_metadata_refresh(op->client->metadata, want, on_metadata, op, &err);
+    } else if (s->is_whole) {
+        rc = ask_rows(op, address, &err);
     } else {
         const fl_msg_limit_scan_request request = {
             .table_id = s->bucket.table_id,
@@ -253,7 +349,14 @@ static void ask(fl_op *op)
     }
 }
 
-static const fl_op_kind limit_kind = {.start = ask};
+static void start(fl_op *op)
+{
+    limit_scan *s = op->state;
+    s->patience_ms = fl_op_time_left(op);
+    ask(op);
+}
+
+static const fl_op_kind limit_kind = {.start = start};
 
 static fluss_code_t check_bucket(const fl_table *table, fluss_bucket_t bucket,
                                  const fluss_scan_opts_t *opts, fluss_error_t *err)
@@ -302,6 +405,7 @@ fluss_future_t *fluss_scan_bucket(fluss_table_t *table, fluss_bucket_t bucket,
             s->plan.wire_columns = NULL;
             s->bucket = bucket;
             s->limit = o.limit > 0 ? o.limit : INT32_MAX;
+            s->is_whole = o.limit == 0;
             s->last = &s->pieces;
             op->state = s;
         }

@@ -289,6 +289,11 @@ int32_t *fl_catalog_server_tag(fl_catalog *catalog)
     return &catalog->server_tag;
 }
 
+char *fl_catalog_rebalance_id(fl_catalog *catalog)
+{
+    return catalog->rebalance_id;
+}
+
 fl_config_set *fl_catalog_configs(fl_catalog *catalog)
 {
     return &catalog->configs;

@@ -60,6 +60,9 @@ size_t fl_database_table_count(const fl_database *database);
 fl_acls *fl_catalog_acls(fl_catalog *catalog);
 /** The tag of this server; -1: none. Also to set it, after the commit. */
 int32_t *fl_catalog_server_tag(fl_catalog *catalog);
+enum { FL_REBALANCE_ID_SIZE = 37 /* of a UUID as text */ };
+/** The last rebalance since the start; empty: none. Also to set it. */
+char *fl_catalog_rebalance_id(fl_catalog *catalog);
 /** The settings that were changed at run time. Also to set them, after the commit. */
 fl_config_set *fl_catalog_configs(fl_catalog *catalog);
 size_t fl_table_partition_count(const fl_table *table);

@@ -11,6 +11,7 @@ struct fl_catalog {
     fl_table *tables;       /* by_id */
     fl_acls *acls;
     int32_t server_tag;    /* -1: none */
+    char rebalance_id[FL_REBALANCE_ID_SIZE];
     fl_config_set configs; /* that were changed at run time */
     int64_t next_table_id, next_partition_id;
     int64_t next_writer_id, writer_id_limit; /* ids below the limit are committed */

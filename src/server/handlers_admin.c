@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Administration of the server: settings at run time, its tag, and rebalancing, which one server
- * answers as an official cluster that finds nothing to move. */
+ * answers as an official cluster of one. */
+#include <stdio.h>
+#include <sys/random.h>
+
 #include "server/catalog.h"
 #include "server/handlers.h"
 #include "server/handlers_private.h"
@@ -191,25 +194,90 @@ void fl_handle_remove_server_tag(fl_request *req)
     }
 }
 
-/* ---- rebalancing ---- */
+/* ---- rebalancing: done as soon as it begins, for one server has nothing to move ---- */
+
+enum { GOAL_LAST = 2 /* rack aware */, STATUS_COMPLETED = 3 };
+
+static fluss_code_t check_goals(const fl_msg_rebalance_request *asked, fluss_error_t *err)
+{
+    for (size_t i = 0; i < asked->goals_count; i++) {
+        if (asked->goals[i] < 0 || asked->goals[i] > GOAL_LAST) {
+            return fl_error(err, FLUSS_E_SERVER_UNKNOWN, FLUSS_KIND_ARGUMENT,
+                            "a goal %d: expected 0 (replicas), 1 (leaders) or 2 (racks)",
+                            (int)asked->goals[i]);
+        }
+    }
+    return 0;
+}
+
+/* A random UUID, version 4. */
+static fluss_code_t new_rebalance_id(char id[FL_REBALANCE_ID_SIZE], fluss_error_t *err)
+{
+    uint8_t b[16];
+    if (getrandom(b, sizeof(b), 0) != (ssize_t)sizeof(b)) {
+        return fl_error(err, FLUSS_E_REBALANCE_FAILURE, FLUSS_KIND_SERVER,
+                        "the system gives no random numbers");
+    }
+    b[6] = (uint8_t)((b[6] & 0x0f) | 0x40);
+    b[8] = (uint8_t)((b[8] & 0x3f) | 0x80);
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof(b); i++) {
+        const bool is_part = i == 4 || i == 6 || i == 8 || i == 10;
+        used += (size_t)snprintf(id + used, FL_REBALANCE_ID_SIZE - used, "%s%02x",
+                                 is_part ? "-" : "", b[i]);
+    }
+    return 0;
+}
 
 void fl_handle_rebalance(fl_request *req)
 {
+    char *id = fl_catalog_rebalance_id(fl_request_server(req)->catalog);
     fluss_error_t err;
-    (void)fl_error(&err, FLUSS_E_REBALANCE_FAILURE, FLUSS_KIND_SERVER,
-                   "There is one server: nothing can be rebalanced.");
-    fl_request_fail(req, &err);
+    if (check_goals(req->message, &err) != 0 || new_rebalance_id(id, &err) != 0) {
+        fl_request_fail(req, &err);
+        return;
+    }
+    const fl_msg_rebalance_response response = {.rebalance_id = fl_slice_str(id)};
+    fl_request_reply(req, &response);
+}
+
+/* Whether an id names the last rebalance, or there was none. */
+static fluss_code_t check_rebalance_id(const fl_request *req, bool has_id, fl_slice id,
+                                       fluss_error_t *err)
+{
+    const char *last = fl_catalog_rebalance_id(fl_request_server(req)->catalog);
+    return !has_id || last[0] == '\0' || fl_slice_equal_str(id, last)
+               ? 0
+               : fl_error(err, FLUSS_E_NO_REBALANCE_IN_PROGRESS, FLUSS_KIND_SERVER,
+                          "The last rebalance is %s, not %.*s.", last, FL_SLICE_ARG(id));
 }
 
 void fl_handle_list_rebalance_progress(fl_request *req)
 {
-    const fl_msg_list_rebalance_progress_response response = {0};
+    const fl_msg_list_rebalance_progress_request *asked = req->message;
+    const char *last = fl_catalog_rebalance_id(fl_request_server(req)->catalog);
+    const bool is_known = last[0] != '\0';
+    fluss_error_t err;
+    if (check_rebalance_id(req, asked->has_rebalance_id, asked->rebalance_id, &err) != 0) {
+        fl_request_fail(req, &err);
+        return;
+    }
+    const fl_msg_list_rebalance_progress_response response = {.has_rebalance_id = is_known,
+                                                              .rebalance_id = fl_slice_str(last),
+                                                              .has_rebalance_status = is_known,
+                                                              .rebalance_status = STATUS_COMPLETED};
     fl_request_reply(req, &response);
 }
 
 /* There is nothing to cancel, which is what the caller wants. */
 void fl_handle_cancel_rebalance(fl_request *req)
 {
+    const fl_msg_cancel_rebalance_request *asked = req->message;
     const fl_msg_cancel_rebalance_response response = {0};
+    fluss_error_t err;
+    if (check_rebalance_id(req, asked->has_rebalance_id, asked->rebalance_id, &err) != 0) {
+        fl_request_fail(req, &err);
+        return;
+    }
     fl_request_reply(req, &response);
 }

@@ -224,10 +224,13 @@ def test_the_server_is_tagged_and_untagged(admin):
 def test_one_server_has_nothing_to_rebalance(admin):
     import fluss
 
-    refused(admin.rebalance([0]), fluss.ErrorCode.REBALANCE_FAILURE_EXCEPTION)
-    assert admin.list_rebalance_progress().result(S_MAX) == []
+    begun = admin.rebalance([0]).result(S_MAX)
+    progress = admin.list_rebalance_progress(begun).result(S_MAX)
+    assert [(row["id"], row["status"], row["bucket"]) for row in progress] == [(begun, 3, None)]
+    admin.cancel_rebalance(begun).result(S_MAX)
     code = fluss.ErrorCode.NO_REBALANCE_IN_PROGRESS_EXCEPTION
-    refused(admin.cancel_rebalance(), code)
+    refused(admin.cancel_rebalance("another"), code)
+    refused(admin.list_rebalance_progress("another"), code)
 
 
 # ---- snapshots and remote files ----
