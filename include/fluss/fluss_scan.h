@@ -168,6 +168,18 @@ FLUSS_API fluss_code_t fluss_read(fluss_scanner_t *scanner, const fluss_position
 FLUSS_API fluss_code_t fluss_read_error(const struct ArrowArrayStream *stream, fluss_error_t *err);
 
 /**
+ * Pull from a stream of fluss_read, as its get_next does, but within a limit of time.
+ *
+ * @param timeout_ms  milliseconds; < 0: without limit
+ * @param batch       gives (batch->release); its release is NULL at the end of the rows
+ * @return 0; FLUSS_KIND_TIMEOUT: no rows in time, nothing is lost, pull again; FLUSS_KIND_ARGUMENT:
+ *         not a stream of fluss_read
+ * Thread: the consumer. Source: ours.
+ */
+FLUSS_API fluss_code_t fluss_read_next(struct ArrowArrayStream *stream, int64_t timeout_ms,
+                                       struct ArrowArray *batch, fluss_error_t *err);
+
+/**
  * Read rows of one bucket at once.
  *
  * @param bucket  of this table

@@ -280,6 +280,9 @@ typedef struct fc_stream {
     PyObject_HEAD fc_state *state;
     struct ArrowArrayStream stream;
     PyObject *keep;
+    bool is_foreign; /* made by another library */
+    bool is_pulling; /* a thread is in the stream, without the interpreter lock */
+    bool is_closing; /* that thread is to release the stream */
 } fc_stream;
 
 PyObject *fc_stream_new(fc_state *state, struct ArrowArrayStream *stream, PyObject *keep)
@@ -292,6 +295,7 @@ PyObject *fc_stream_new(fc_state *state, struct ArrowArrayStream *stream, PyObje
     self->state = state;
     self->stream = *stream;
     self->keep = Py_NewRef(keep);
+    self->is_foreign = keep == Py_None; /* ours keep their scanner */
     return (PyObject *)self;
 }
 
@@ -323,8 +327,50 @@ static bool stream_is_open(const fc_stream *self)
 {
     if (self->stream.release == NULL) {
         fc_refuse(self->state, "the stream was handed over already");
+        return false;
     }
-    return self->stream.release != NULL;
+    if (self->is_pulling) {
+        fc_refuse(self->state, "another thread reads from the stream");
+        return false;
+    }
+    return true;
+}
+
+static void stream_release(fc_stream *self)
+{
+    struct ArrowArrayStream stream = self->stream;
+    self->stream.release = NULL;
+    Py_BEGIN_ALLOW_THREADS stream.release(&stream);
+    Py_END_ALLOW_THREADS
+}
+
+/* Wait for the next batch in slices, between which signals are handled. Returns -1 with an
+ * exception; a batch that is released: the end. */
+static int stream_pull(fc_stream *self, struct ArrowArray *array)
+{
+    enum { SLICE_MS = 100 };
+    fluss_error_t err = {0};
+    fluss_code_t rc;
+    bool is_raised;
+    self->is_pulling = true;
+    do {
+        Py_BEGIN_ALLOW_THREADS rc = self->is_foreign
+                                        ? self->stream.get_next(&self->stream, array)
+                                        : fluss_read_next(&self->stream, SLICE_MS, array, &err);
+        Py_END_ALLOW_THREADS is_raised = rc != 0 && PyErr_CheckSignals() != 0;
+    } while (rc != 0 && err.kind == FLUSS_KIND_TIMEOUT && err.code == FLUSS_E_CLIENT &&
+             !is_raised && !self->is_closing);
+    self->is_pulling = false;
+    if (rc != 0 && !is_raised && !self->is_closing) {
+        (void)(self->is_foreign ? stream_failed(self) : fc_raise(self->state, &err));
+    }
+    if (self->is_closing) {
+        stream_release(self);
+    }
+    if (rc != 0 && !PyErr_Occurred()) {
+        fc_refuse(self->state, "the stream was closed");
+    }
+    return rc == 0 ? 0 : -1;
 }
 
 static PyObject *stream_schema(fc_stream *self, PyObject *unused)
@@ -349,14 +395,15 @@ static PyObject *stream_next_batch(fc_stream *self, PyObject *unused)
     if (!stream_is_open(self)) {
         return NULL;
     }
-    int rc;
-    Py_BEGIN_ALLOW_THREADS rc = self->stream.get_next(&self->stream, &array);
-    Py_END_ALLOW_THREADS if (rc != 0)
-    {
-        return stream_failed(self);
+    if (stream_pull(self, &array) != 0) {
+        return NULL;
     }
     if (array.release == NULL) {
         Py_RETURN_NONE;
+    }
+    if (self->stream.release == NULL) { /* closed meanwhile */
+        array.release(&array);
+        return fc_refuse(self->state, "the stream was closed");
     }
     if (self->stream.get_schema(&self->stream, &schema) != 0) {
         array.release(&array);
@@ -390,11 +437,10 @@ static PyObject *stream_arrow_stream(fc_stream *self, PyObject *args, PyObject *
 static PyObject *stream_close(fc_stream *self, PyObject *unused)
 {
     (void)unused;
-    struct ArrowArrayStream stream = self->stream;
-    self->stream.release = NULL;
-    if (stream.release != NULL) {
-        Py_BEGIN_ALLOW_THREADS stream.release(&stream);
-        Py_END_ALLOW_THREADS
+    if (self->is_pulling) {
+        self->is_closing = true;
+    } else if (self->stream.release != NULL) {
+        stream_release(self);
     }
     Py_RETURN_NONE;
 }

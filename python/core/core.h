@@ -209,7 +209,8 @@ typedef enum {
 typedef struct fc_slot {
     struct fc_slot *prev, *next;
     struct fc_loop *loop;    /* borrowed: it outlives its slots */
-    struct fc_future *owner; /* strong */
+    struct fc_future *owner; /* strong while somebody waits for it there, else borrowed */
+    bool is_holding;
 } fc_slot;
 
 typedef enum { FC_PENDING, FC_RESOLVING, FC_DONE, FC_FAILED, FC_CANCELLED } fc_status;
@@ -228,12 +229,12 @@ typedef struct fc_future {
     PyObject *convert;   /* callable for the result, or NULL */
     PyObject *context;   /* the codec of records; of an ack: what is known of it */
     PyObject *keep;      /* handle that the call needs to live */
-    PyObject *callbacks; /* list of (function, context, loop or None), or NULL */
+    PyObject *callbacks; /* list of (function, context, reference to a loop or None), or NULL */
 } fc_future;
 
 typedef struct fc_loop {
     PyObject_HEAD fc_state *state;
-    PyObject *loop;
+    PyObject *loop; /* weak reference: a loop that is dropped takes its waits with it */
     fluss_queue_t *queue;
     fc_slot head;
 } fc_loop;
@@ -259,7 +260,13 @@ PyObject *fc_running_loop(fc_state *state); /* new reference; None: none */
 /** The queue of a loop, made on first use; NULL without exception: the loop can't have one. */
 fc_loop *fc_loop_of(fc_state *state, PyObject *loop);
 int fc_loop_wait_for(fc_loop *self, fc_future *future);
+/** A weak reference to a loop, or to None the object itself. New reference. */
+PyObject *fc_loop_reference(PyObject *loop);
+/** What a reference leads to; None: no loop, or one that is gone. New reference. */
+PyObject *fc_loop_referent(PyObject *reference);
 void fc_slot_free(fc_slot *slot);
+/** Keep the slot's future alive, or do so no more. */
+void fc_slot_hold(fc_slot *slot, bool is_holding);
 /* results.c */
 PyObject *fc_take(fc_future *self);
 /** A list of dicts of texts. Takes the result. */

@@ -48,15 +48,15 @@ PyObject *fc_future_keep(PyObject *future, PyObject *handle)
 
 /* ---- telling the others ---- */
 
-static void call_in_context(PyObject *function, PyObject *context, fc_future *self, fc_loop *loop)
+static void call_in_context(PyObject *function, PyObject *context, fc_future *self, PyObject *loop)
 {
     PyObject *done = PyObject_CallMethodObjArgs(context, self->state->names[FC_NAME_RUN], function,
                                                 (PyObject *)self, NULL);
-    if (done == NULL && loop != NULL) {
+    if (done == NULL && loop != Py_None) {
         PyObject *type, *error, *traceback;
         PyErr_Fetch(&type, &error, &traceback);
         PyErr_NormalizeException(&type, &error, &traceback);
-        done = PyObject_CallMethod(loop->loop, "call_exception_handler", "({sssO})", "message",
+        done = PyObject_CallMethod(loop, "call_exception_handler", "({sssO})", "message",
                                    "exception in a callback of a FlussFuture", "exception",
                                    error == NULL ? Py_None : error);
         Py_XDECREF(type);
@@ -100,12 +100,15 @@ void fc_future_announce(fc_future *self, fc_loop *here)
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *entry = PyList_GetItem(callbacks, i);
         PyObject *function = PyTuple_GetItem(entry, 0), *context = PyTuple_GetItem(entry, 1);
-        PyObject *loop = PyTuple_GetItem(entry, 2);
-        if (loop == Py_None || (here != NULL && here->loop == loop)) {
-            call_in_context(function, context, self, loop == Py_None ? NULL : here);
-        } else if (call_later(self, loop, FC_NAME_CALL_SOON_THREADSAFE, function, context) != 0) {
+        PyObject *reference = PyTuple_GetItem(entry, 2);
+        PyObject *loop = fc_loop_referent(reference);
+        if (reference == Py_None || (here != NULL && here->loop == reference)) {
+            call_in_context(function, context, self, loop);
+        } else if (loop != Py_None &&
+                   call_later(self, loop, FC_NAME_CALL_SOON_THREADSAFE, function, context) != 0) {
             PyErr_WriteUnraisable(function);
         }
+        Py_DECREF(loop);
     }
     Py_XDECREF(callbacks);
 }
@@ -357,9 +360,9 @@ PyObject *fc_future_revive(fc_future *self)
     fc_slot *slot = self->slot;
     self->slot = NULL;
     if (slot != NULL && fresh != NULL) {
-        slot->owner = (fc_future *)Py_NewRef((PyObject *)fresh);
+        fc_slot_hold(slot, false);
+        slot->owner = fresh;
         fresh->slot = slot;
-        Py_XDECREF((PyObject *)self);
     } else if (slot != NULL) {
         fc_slot_free(slot);
     }
@@ -369,12 +372,13 @@ PyObject *fc_future_revive(fc_future *self)
 /* ---- callbacks ---- */
 
 /* Have the future announce itself once it is ready. */
-static int arm(fc_future *self, PyObject *loop)
+static int arm(fc_future *self, PyObject *loop, PyObject *reference)
 {
     if (self->pending == NULL) {
         return 0; /* a promise: set_result announces */
     }
-    if (self->slot != NULL && self->slot->loop->loop == loop) {
+    if (self->slot != NULL && self->slot->loop->loop == reference) {
+        fc_slot_hold(self->slot, true);
         return 0;
     }
     if (self->slot == NULL && loop != Py_None) {
@@ -399,16 +403,21 @@ static int add_callback(fc_future *self, PyObject *function, PyObject *context, 
         if (loop != Py_None) {
             return call_later(self, loop, FC_NAME_CALL_SOON, function, context);
         }
-        call_in_context(function, context, self, NULL);
+        call_in_context(function, context, self, Py_None);
         return 0;
     }
     if (self->callbacks == NULL) {
         self->callbacks = PyList_New(0);
     }
-    PyObject *entry = self->callbacks == NULL ? NULL : PyTuple_Pack(3, function, context, loop);
-    const int rc = entry == NULL ? -1 : PyList_Append(self->callbacks, entry);
+    PyObject *reference = self->callbacks == NULL ? NULL : fc_loop_reference(loop);
+    PyObject *entry = reference == NULL ? NULL : PyTuple_Pack(3, function, context, reference);
+    int rc = entry == NULL ? -1 : PyList_Append(self->callbacks, entry);
+    if (rc == 0) {
+        rc = arm(self, loop, reference);
+    }
     Py_XDECREF(entry);
-    return rc == 0 ? arm(self, loop) : -1;
+    Py_XDECREF(reference);
+    return rc;
 }
 
 static PyObject *future_add_done_callback(fc_future *self, PyObject *args, PyObject *keywords)
@@ -443,6 +452,9 @@ static PyObject *future_remove_done_callback(fc_future *self, PyObject *function
             return NULL;
         }
         removed += same;
+    }
+    if (self->slot != NULL && self->callbacks != NULL && PyList_Size(self->callbacks) == 0) {
+        fc_slot_hold(self->slot, false); /* nobody waits: whoever drops it ends it */
     }
     return PyLong_FromSsize_t(removed);
 }
@@ -688,6 +700,7 @@ static void future_dealloc(fc_future *self)
     PyTypeObject *type = Py_TYPE((PyObject *)self);
     PyObject_GC_UnTrack(self);
     fluss_future_free(self->pending);
+    leave_slot(self);
     future_clear(self);
     if (self->lock != NULL) {
         if (self->status < FC_DONE) {

@@ -13,9 +13,31 @@ static void slot_unlink(fc_slot *slot)
 void fc_slot_free(fc_slot *slot)
 {
     slot_unlink(slot);
-    PyObject *owner = (PyObject *)slot->owner;
+    PyObject *owner = slot->is_holding ? (PyObject *)slot->owner : NULL;
     PyMem_Free(slot);
-    Py_DECREF(owner);
+    Py_XDECREF(owner);
+}
+
+void fc_slot_hold(fc_slot *slot, bool is_holding)
+{
+    if (slot->is_holding != is_holding) {
+        slot->is_holding = is_holding;
+        if (is_holding) {
+            Py_INCREF((PyObject *)slot->owner);
+        } else {
+            Py_DECREF((PyObject *)slot->owner);
+        }
+    }
+}
+
+PyObject *fc_loop_reference(PyObject *loop)
+{
+    return loop == Py_None ? Py_NewRef(loop) : PyWeakref_NewRef(loop, NULL);
+}
+
+PyObject *fc_loop_referent(PyObject *reference)
+{
+    return Py_NewRef(reference == Py_None ? reference : PyWeakref_GetObject(reference));
 }
 
 int fc_loop_wait_for(fc_loop *self, fc_future *future)
@@ -28,7 +50,7 @@ int fc_loop_wait_for(fc_loop *self, fc_future *future)
     *slot = (fc_slot){.prev = self->head.prev, .next = &self->head, .loop = self, .owner = future};
     self->head.prev->next = slot;
     self->head.prev = slot;
-    Py_INCREF((PyObject *)future);
+    fc_slot_hold(slot, true);
     future->slot = slot;
     fluss_future_to_queue(future->pending, self->queue, slot);
     return 0;
@@ -67,11 +89,12 @@ static fc_loop *loop_new(fc_state *state, PyObject *loop)
     }
     self->state = state;
     self->head = (fc_slot){.prev = &self->head, .next = &self->head};
-    Py_INCREF(loop);
-    self->loop = loop;
-    self->queue = fluss_queue_new();
+    self->loop = fc_loop_reference(loop);
+    self->queue = self->loop == NULL ? NULL : fluss_queue_new();
     if (self->queue == NULL) {
-        PyErr_NoMemory();
+        if (self->loop != NULL) {
+            PyErr_NoMemory();
+        }
         Py_XDECREF((PyObject *)self);
         return NULL;
     }
@@ -79,16 +102,15 @@ static fc_loop *loop_new(fc_state *state, PyObject *loop)
 }
 
 /* Let the loop watch the queue. @return false without exception when it cannot */
-static bool loop_attach(fc_state *state, fc_loop *self)
+static bool loop_attach(fc_state *state, fc_loop *self, PyObject *loop)
 {
     PyObject *drain = PyObject_GetAttrString((PyObject *)self, "drain");
     PyObject *done = drain == NULL ? NULL
-                                   : PyObject_CallMethod(self->loop, "add_reader", "iO",
+                                   : PyObject_CallMethod(loop, "add_reader", "iO",
                                                          fluss_queue_fd(self->queue), drain);
     Py_XDECREF(drain);
-    const bool attached =
-        done != NULL &&
-        PyObject_SetAttr(self->loop, state->names[FC_NAME_LOOP_QUEUE], (PyObject *)self) == 0;
+    const bool attached = done != NULL && PyObject_SetAttr(loop, state->names[FC_NAME_LOOP_QUEUE],
+                                                           (PyObject *)self) == 0;
     Py_XDECREF(done);
     PyErr_Clear();
     return attached;
@@ -103,7 +125,7 @@ fc_loop *fc_loop_of(fc_state *state, PyObject *loop)
     }
     PyErr_Clear();
     fc_loop *self = loop_new(state, loop);
-    if (self != NULL && !loop_attach(state, self)) {
+    if (self != NULL && !loop_attach(state, self, loop)) {
         Py_CLEAR(self);
     }
     Py_XDECREF((PyObject *)self);
@@ -115,7 +137,9 @@ static int loop_traverse(fc_loop *self, visitproc visit, void *arg)
     Py_VISIT(Py_TYPE((PyObject *)self));
     Py_VISIT(self->loop);
     for (fc_slot *slot = self->head.next; slot != NULL && slot != &self->head; slot = slot->next) {
-        Py_VISIT(slot->owner);
+        if (slot->is_holding) {
+            Py_VISIT(slot->owner);
+        }
     }
     return 0;
 }

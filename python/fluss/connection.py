@@ -19,7 +19,7 @@ from .table import FlussTable
 from .values import TablePath, _Answer, require
 
 # Writes wait for room in the buffer in slices of this length, so that Ctrl-C gets through.
-_SLICE_MS = 250
+_SLICE_MS = 100
 _CLOSING_S_MAX = 30
 _LEFT_OPEN_S_MAX = 5
 

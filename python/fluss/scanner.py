@@ -416,7 +416,9 @@ class LogScanner(_Answer):
 
         self._require_mode(True, "to_arrow_batch_reader", "poll()")
         schema = self._arrow_schema()
-        stream, positions = self._start_read(remembered=False)
+        # In a thread, because it asks the server, and Ctrl-C is to get through.
+        begun = in_thread(FlussFuture, lambda _: self._start_read(remembered=False))
+        stream, positions = begun.result()
         feed = _Feed(self, stream, positions)
         self._reader = weakref.ref(feed)
         return pyarrow.RecordBatchReader.from_batches(schema, feed)

@@ -12,6 +12,7 @@
 #include "client/op.h"
 #include "client/scan_private.h"
 #include "format/arrow.h"
+#include "net/loop.h"
 
 enum { POLL_MS = 1000 };
 
@@ -153,8 +154,8 @@ static fluss_code_t cut_end(fl_scanner *scanner, const fluss_position_t *first,
     return 0;
 }
 
-/* The next batch with rows, or one that was released: the end. */
-static fluss_code_t pull(stream *s, struct ArrowArray *out, fluss_error_t *err)
+/* The next batch with rows, or one that was released: the end. until_ms < 0: no limit. */
+static fluss_code_t pull(stream *s, int64_t until_ms, struct ArrowArray *out, fluss_error_t *err)
 {
     while (true) {
         while (s->next < fluss_batches_count(s->batches)) {
@@ -178,8 +179,13 @@ static fluss_code_t pull(stream *s, struct ArrowArray *out, fluss_error_t *err)
             return 0;
         }
         FL_TRY(fl_client_check(s->client, err));
-        FL_TRY(fluss_await_batches(fl_scanner_poll(s->scanner, s->client, POLL_MS, true), -1,
-                                   &s->batches, err));
+        const int64_t left = until_ms < 0 ? POLL_MS : until_ms - fl_clock_ms();
+        if (left <= 0) {
+            return fl_error(err, FLUSS_E_CLIENT, FLUSS_KIND_TIMEOUT, "no rows came in time");
+        }
+        FL_TRY(fluss_await_batches(
+            fl_scanner_poll(s->scanner, s->client, left < POLL_MS ? left : POLL_MS, true), -1,
+            &s->batches, err));
     }
 }
 
@@ -187,7 +193,21 @@ static int get_next(struct ArrowArrayStream *out, struct ArrowArray *array)
 {
     stream *s = out->private_data;
     memset(array, 0, sizeof(*array));
-    return pull(s, array, &s->err) == 0 ? 0 : EIO;
+    return pull(s, -1, array, &s->err) == 0 ? 0 : EIO;
+}
+
+fluss_code_t fluss_read_next(struct ArrowArrayStream *from, int64_t timeout_ms,
+                             struct ArrowArray *batch, fluss_error_t *err)
+{
+    if (from == NULL || batch == NULL) {
+        return fl_error_argument(err, "stream and batch must not be NULL");
+    }
+    memset(batch, 0, sizeof(*batch));
+    if (from->release == NULL || from->get_next != get_next) {
+        return fl_error_argument(err, "the stream is not one of fluss_read, or was released");
+    }
+    const int64_t until = timeout_ms < 0 ? -1 : fl_clock_ms() + timeout_ms;
+    return pull(from->private_data, until, batch, err);
 }
 
 static int get_schema(struct ArrowArrayStream *out, struct ArrowSchema *schema)

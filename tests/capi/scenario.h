@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One life of a client, from connect to close, in which any call may fail. */
+#ifndef TEST_SCENARIO_H
+#define TEST_SCENARIO_H
+#include "world.h"
+
+/** Make the tables that scenario_run uses. */
+void scenario_prepare(const char *servers);
+/**
+ * Connect, create, append, write Arrow, upsert, delete, look up, scan, list, close, release.
+ *
+ * @param err zeroed by the caller; says what failed first
+ * @return 0: everything came as expected; else the first failure. Whatever was made is released
+ */
+fluss_code_t scenario_run(const char *servers, fluss_error_t *err);
+#endif

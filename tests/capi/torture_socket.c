@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Goal: whichever socket call of the client fails, everything ends in success or in an error within
+ * its limits, nothing crashes or leaks, and the next life of a client is as good as new.
+ * Method: this program has functions with the names of the socket calls, which the libraries use in
+ * place of the C library's. The scenario runs with the n-th call failing, for n = 1, 2, … until
+ * none is reached any more; in the ways of a full table of descriptors, a reset and an end of file.
+ * FLUSS_TORTURE_STEP=1 takes every n, the default every 5th. The server is another process. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "scenario.h"
+
+enum { LIFE_MS_MAX = 60000, FD_COUNT = 4096 };
+
+typedef enum { RESET, END_OF_FILE, WAY_COUNT } way;
+
+static struct {
+    atomic_llong count, fail_at; /* 1-based; 0: none */
+    atomic_int way;
+    atomic_bool is_socket[FD_COUNT];
+} net;
+
+/* Whether this call is the one that fails. */
+static bool must_fail(void)
+{
+    return atomic_fetch_add(&net.count, 1) + 1 == atomic_load(&net.fail_at);
+}
+
+static bool is_socket(int fd)
+{
+    return fd >= 0 && fd < FD_COUNT && atomic_load(&net.is_socket[fd]);
+}
+
+static int fail_with(int error)
+{
+    errno = error;
+    return -1;
+}
+
+/* The C library's function of a name; the cast is the one POSIX asks for. */
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+int socket(int domain, int type, int protocol)
+{
+    if (must_fail()) {
+        return fail_with(EMFILE);
+    }
+    const int fd = REAL(socket)(domain, type, protocol);
+    if (fd >= 0 && fd < FD_COUNT) {
+        atomic_store(&net.is_socket[fd], true);
+    }
+    return fd;
+}
+
+int close(int fd)
+{
+    if (fd >= 0 && fd < FD_COUNT) {
+        atomic_store(&net.is_socket[fd], false);
+    }
+    return REAL(close)(fd);
+}
+
+int connect(int fd, const struct sockaddr *address, socklen_t size)
+{
+    return must_fail() ? fail_with(ECONNREFUSED) : REAL(connect)(fd, address, size);
+}
+
+int setsockopt(int fd, int level, int name, const void *value, socklen_t size)
+{
+    return must_fail() ? fail_with(ENOBUFS) : REAL(setsockopt)(fd, level, name, value, size);
+}
+
+int getsockopt(int fd, int level, int name, void *value, socklen_t *size)
+{
+    return must_fail() ? fail_with(ENOBUFS) : REAL(getsockopt)(fd, level, name, value, size);
+}
+
+/* A read that finds the end of the file, or that fails. */
+static bool breaks_read(int fd, ssize_t *result)
+{
+    if (!is_socket(fd) || !must_fail()) {
+        return false;
+    }
+    *result = atomic_load(&net.way) == END_OF_FILE ? 0 : fail_with(ECONNRESET);
+    return true;
+}
+
+ssize_t read(int fd, void *buf, size_t size)
+{
+    ssize_t result;
+    return breaks_read(fd, &result) ? result : REAL(read)(fd, buf, size);
+}
+
+ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
+{
+    ssize_t result;
+    return breaks_read(fd, &result) ? result : REAL(recvmsg)(fd, msg, flags);
+}
+
+ssize_t write(int fd, const void *buf, size_t size)
+{
+    return is_socket(fd) && must_fail() ? fail_with(EPIPE) : REAL(write)(fd, buf, size);
+}
+
+ssize_t writev(int fd, const struct iovec *parts, int count)
+{
+    return is_socket(fd) && must_fail() ? fail_with(EPIPE) : REAL(writev)(fd, parts, count);
+}
+
+ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+    return is_socket(fd) && must_fail() ? fail_with(ECONNRESET) : REAL(sendmsg)(fd, msg, flags);
+}
+
+/* One life with call n failing; whether it was reached. */
+static bool live_once(const char *servers, way how, long long n, int64_t *failures)
+{
+    fluss_error_t err = {0};
+    const int64_t started = now_ms();
+    atomic_store(&net.count, 0);
+    atomic_store(&net.way, (int)how);
+    atomic_store(&net.fail_at, n);
+    const fluss_code_t rc = scenario_run(servers, &err);
+    atomic_store(&net.fail_at, 0);
+    const bool reached = atomic_load(&net.count) >= n;
+    if (now_ms() - started > LIFE_MS_MAX) {
+        (void)fprintf(stderr, "call %lld: %" PRId64 " ms\n", n, now_ms() - started);
+        exit(1);
+    }
+    if (rc != 0) {
+        ++*failures;
+        if (err.code != rc || err.message[0] == '\0' || err.kind == FLUSS_KIND_CORRUPT) {
+            (void)fprintf(stderr, "call %lld: code %d, kind %d: %s\n", n, rc, err.kind,
+                          err.message);
+            exit(1);
+        }
+    }
+    return reached;
+}
+
+int main(void)
+{
+    const char *servers = server_start(NULL, 0);
+    fluss_error_t err = {0};
+    scenario_prepare(servers);
+    const long long step = size_from("FLUSS_TORTURE_STEP", 5);
+    int64_t lives = 0, failures = 0, calls = 0;
+    for (way how = RESET; how < WAY_COUNT; how++) {
+        long long n = 1 + (long long)(time(NULL) + how) % step;
+        for (; live_once(servers, how, n, &failures); n += step) {
+            lives++;
+        }
+        calls = n;
+        must(scenario_run(servers, &err));
+    }
+    server_stop();
+    (void)printf("%" PRId64 " calls, %" PRId64 " lives, %" PRId64 " of them with an error\n", calls,
+                 lives, failures);
+    expect(lives > 0 && calls > 10);
+    return 0;
+}
