@@ -141,7 +141,8 @@ void fl_handshake_response(fl_node *node, fl_slice frame)
     if (rc == 0 && type != FL_RESPONSE_SUCCESS) {
         fl_error_response_decode(body, &err);
         rc = err.code;
-        if (rc == FLUSS_E_RETRIABLE_AUTHENTICATE && fl_node_authenticate_later(node)) {
+        if (rc == FLUSS_E_RETRIABLE_AUTHENTICATE && request_id == AUTHENTICATE_ID &&
+            fl_node_authenticate_later(node)) {
             return; /* the calls that wait end the attempts */
         }
     } else if (rc == 0 && request_id == VERSIONS_ID) {

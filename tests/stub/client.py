@@ -62,7 +62,7 @@ def _spell(name):
 
 def outcome(future):
     """None, or the code of the error that a future or a write handle ends with."""
-    future = future.wait() if hasattr(future, "wait") else future
+    future = future.wait() if isinstance(future, fluss.WriteResultHandle) else future
     try:
         future.result(LIMIT_S)
     except fluss.FlussError as error:
