@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Timers of a shard. Retention looks only at logs that are open: a log that nobody has used since
- * the start is looked at when it is. */
+/* What a shard does by itself, but for retention and partitions by time, which have their own
+ * files: scans that are not used end, the free disk is looked at. */
 #include "server/housekeeping.h"
 
 #include <sys/statvfs.h>
@@ -9,52 +9,31 @@
 #include "base/log.h"
 #include "server/auto_partition.h"
 #include "server/kv_sessions.h"
-#include "server/tablet.h"
+#include "server/retention.h"
 
-enum { DISK_CHECK_MS = 1000 };
+enum { DISK_CHECK_MS = 1000, SCANS_CHECK_MIN_MS = 100 };
 
 struct fl_housekeeping {
     fl_shard *shard;
-    fl_timer *retention, *disk; /* disk: shard 0 only */
+    fl_timer *scans, *disk; /* disk: shard 0 only */
+    fl_retention *retention;
     fl_auto_partition_check *partitions;
 };
 
-/* ---- retention ---- */
+/* ---- scans ---- */
 
-static void expire(fl_tablet *tablet, int64_t now_ms)
+/* An idle scan is kept up to a tenth longer than kv.scanner.ttl. */
+static int64_t scans_interval(const fl_server *server)
 {
-    const int64_t ttl_ms = tablet->info->settings.log_ttl_ms;
-    fluss_error_t err;
-    size_t removed = 0;
-    if (tablet->log == NULL || tablet->sync != NULL || ttl_ms <= 0) {
-        return;
-    }
-    if (tablet->kv != NULL && fl_kv_tablet_pending_bytes(tablet->kv) != 0) {
-        return; /* the log is what recovers them */
-    }
-    if (fl_log_store_expire(tablet->log, now_ms, ttl_ms, &removed, &err) != 0) {
-        fl_log(FL_LOG_WARNING, "server", "%s", err.message);
-    }
+    const int64_t interval_ms = server->settings.scanner_ttl / 10;
+    return interval_ms < SCANS_CHECK_MIN_MS ? SCANS_CHECK_MIN_MS : interval_ms;
 }
 
-static void on_retention(void *context)
+static void on_scans(void *context)
 {
     fl_housekeeping *self = context;
-    const int64_t now_ms = fl_wall_ms();
-    fl_tablet *tablet, *next;
-    fluss_error_t err;
     fl_kv_sessions_expire(self->shard);
-    /* Rows that are only in memory would be lost with the part of the log that they came from. */
-    if (fl_kv_store_flush(self->shard->server->kv, &err) != 0) {
-        fl_log(FL_LOG_WARNING, "server", "no log expires for now: %s", err.message);
-        fl_timer_start(self->retention, self->shard->server->settings.retention_interval);
-        return;
-    }
-    HASH_ITER(hh, self->shard->tablets, tablet, next)
-    {
-        expire(tablet, now_ms);
-    }
-    fl_timer_start(self->retention, self->shard->server->settings.retention_interval);
+    fl_timer_start(self->scans, scans_interval(self->shard->server));
 }
 
 /* ---- disk ---- */
@@ -88,8 +67,9 @@ fluss_code_t fl_housekeeping_start(fl_shard *shard, fluss_error_t *err)
     }
     self->shard = shard;
     shard->housekeeping = self;
-    FL_TRY(fl_timer_new(shard->loop, on_retention, self, &self->retention, err));
-    fl_timer_start(self->retention, shard->server->settings.retention_interval);
+    FL_TRY(fl_retention_start(shard, &self->retention, err));
+    FL_TRY(fl_timer_new(shard->loop, on_scans, self, &self->scans, err));
+    fl_timer_start(self->scans, scans_interval(shard->server));
     if (shard->index == 0) {
         FL_TRY(fl_timer_new(shard->loop, on_disk, self, &self->disk, err));
         on_disk(self);
@@ -103,7 +83,8 @@ void fl_housekeeping_stop(fl_shard *shard)
     fl_housekeeping *self = shard->housekeeping;
     if (self != NULL) {
         shard->housekeeping = NULL;
-        fl_timer_free(self->retention);
+        fl_retention_stop(self->retention);
+        fl_timer_free(self->scans);
         fl_timer_free(self->disk);
         fl_auto_partition_stop(self->partitions);
         fl_free(self);

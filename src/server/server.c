@@ -155,7 +155,8 @@ static fluss_code_t open_storage(fl_server *server, fluss_error_t *err)
     FL_TRY(choose_dir(server, err));
     FL_TRY(fl_data_dir_open(server->data_dir, &server->dir, err));
     (void)snprintf(kv_dir, sizeof(kv_dir), "%s/kv.rocksdb", server->data_dir);
-    const fl_kv_store_opts kv_opts = {.level0_pressure = server->settings.l0_slowdown};
+    const fl_kv_store_opts kv_opts = {.write_buffer_size = server->settings.write_buffer_size,
+                                      .level0_pressure = server->settings.l0_slowdown};
     FL_TRY(fl_kv_store_open_with(kv_dir, &kv_opts, &server->kv, err));
     FL_TRY(fl_catalog_open(server, &server->catalog, err));
     fl_config_apply(server, fl_catalog_configs(server->catalog));

@@ -82,10 +82,24 @@ FLUSS_CHECKED fluss_code_t fl_log_store_read_until(fl_log_store *store, int64_t 
  * older. */
 FLUSS_CHECKED fluss_code_t fl_log_store_offset_for_time(fl_log_store *store, int64_t timestamp_ms,
                                                         int64_t *offset, fluss_error_t *err);
-/** Delete whole sealed segments whose newest batch is older than ttl_ms (< 0: keep); how many went.
+/**
+ * Delete whole sealed segments whose newest batch is older than a time to live; forget writers that
+ * have been silent too long.
+ *
+ * @param ttl_ms       < 0: keep all segments
+ * @param below_offset only segments whose offsets all lie below
+ * @param removed      how many went
  */
 FLUSS_CHECKED fluss_code_t fl_log_store_expire(fl_log_store *store, int64_t now_ms, int64_t ttl_ms,
-                                               size_t *removed, fluss_error_t *err);
+                                               int64_t below_offset, size_t *removed,
+                                               fluss_error_t *err);
+/** Whether there is a segment that fl_log_store_expire would delete. */
+FLUSS_CHECKED fluss_code_t fl_log_store_may_expire(fl_log_store *store, int64_t now_ms,
+                                                   int64_t ttl_ms, bool *may_expire,
+                                                   fluss_error_t *err);
+/** The same of a log that is not open, by its files: false also where they can't be looked at.
+ * Blocks. Thread: any. */
+bool fl_log_dir_may_expire(const char *dir, int64_t now_ms, int64_t ttl_ms);
 
 /** Group commit. begin on the owner thread notes what is to be made durable; run does the blocking
  * part on any thread; end on the owner thread moves the durable offset and frees the ticket. One

@@ -4,16 +4,21 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "storage/file.h"
 #include "storage/log_private.h"
 
-/** Whether the oldest segment may go. */
-static fluss_code_t is_expired(fl_log_store *store, int64_t now_ms, int64_t ttl_ms, bool *expired,
-                               fluss_error_t *err)
+/** Whether the oldest segment is sealed, older than the time to live, and below an offset. */
+static fluss_code_t is_expired(fl_log_store *store, int64_t now_ms, int64_t ttl_ms,
+                               int64_t below_offset, bool *expired, fluss_error_t *err)
 {
+    *expired = false;
+    if (ttl_ms < 0 || store->segment_count < 2 || store->segments[1]->base_offset > below_offset) {
+        return 0;
+    }
     fl_segment *oldest = store->segments[0];
     if (oldest->newest_timestamp_ms < 0) {
         int64_t next_offset;
@@ -23,6 +28,12 @@ static fluss_code_t is_expired(fl_log_store *store, int64_t now_ms, int64_t ttl_
     *expired =
         !__builtin_sub_overflow(now_ms, oldest->newest_timestamp_ms, &age_ms) && age_ms > ttl_ms;
     return 0;
+}
+
+fluss_code_t fl_log_store_may_expire(fl_log_store *store, int64_t now_ms, int64_t ttl_ms,
+                                     bool *may_expire, fluss_error_t *err)
+{
+    return is_expired(store, now_ms, ttl_ms, INT64_MAX, may_expire, err);
 }
 
 static fluss_code_t remove_oldest(fl_log_store *store, fluss_error_t *err)
@@ -44,21 +55,43 @@ static fluss_code_t remove_oldest(fl_log_store *store, fluss_error_t *err)
 }
 
 fluss_code_t fl_log_store_expire(fl_log_store *store, int64_t now_ms, int64_t ttl_ms,
-                                 size_t *removed, fluss_error_t *err)
+                                 int64_t below_offset, size_t *removed, fluss_error_t *err)
 {
     *removed = 0;
     fl_writers_expire(&store->writers, now_ms, store->opts.writer_expiration_ms);
-    while (ttl_ms >= 0 && store->segment_count > 1) {
+    for (;;) {
         bool expired;
+        FL_TRY(is_expired(store, now_ms, ttl_ms, below_offset, &expired, err));
         const bool is_in_sync = store->sync != NULL && store->sync->segment == store->segments[0];
-        FL_TRY(is_expired(store, now_ms, ttl_ms, &expired, err));
         if (!expired || is_in_sync) {
-            break;
+            return 0;
         }
         FL_TRY(remove_oldest(store, err));
         *removed += 1;
     }
-    return 0;
+}
+
+bool fl_log_dir_may_expire(const char *dir, int64_t now_ms, int64_t ttl_ms)
+{
+    DIR *entries = ttl_ms >= 0 ? opendir(dir) : NULL;
+    size_t count = 0;
+    char oldest[FL_FILE_NAME_SIZE] = "";
+    struct stat facts;
+    if (entries == NULL) {
+        return false;
+    }
+    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+        const char *suffix = strrchr(entry->d_name, '.');
+        if (suffix == NULL || strcmp(suffix, ".log") != 0) {
+            continue;
+        }
+        if (count++ == 0 || strcmp(entry->d_name, oldest) < 0) { /* offsets of 20 digits */
+            (void)snprintf(oldest, sizeof(oldest), "%.*s", (int)sizeof(oldest) - 1, entry->d_name);
+        }
+    }
+    const bool is_known = count > 1 && fstatat(dirfd(entries), oldest, &facts, 0) == 0;
+    closedir(entries);
+    return is_known && now_ms - (int64_t)facts.st_mtim.tv_sec * 1000 > ttl_ms;
 }
 
 static fluss_code_t remove_files(const char *dir, fluss_error_t *err)

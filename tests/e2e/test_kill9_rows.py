@@ -5,8 +5,8 @@ Goal: after a restart a table is what its changelog adds up to, what was acknowl
 a writer that repeats what it does not know the fate of changes nothing twice. Method: one data
 directory, a table for each engine and changelog image, an idempotent writer each with random
 upserts, partial updates and deletes; a server that is killed after a random number of
-acknowledgements while more are in flight, and that flushes its rows every 50 ms, so that the store
-is at all kinds of places behind the log; a new server, on which each changelog is followed step by
+acknowledgements while more are in flight, and whose store keeps little in memory, so that its files
+are at all kinds of places behind the log; a new server, on which each changelog is followed step by
 step. At the end the same batches, written to new tables without a kill, give the same rows.
 FLUSS_TEST_SEED repeats a run, FLUSS_ROW_KILLS makes it longer.
 """
@@ -21,7 +21,7 @@ from wire import Server, read_log
 KILLS = int(os.environ.get("FLUSS_ROW_KILLS", "6"))
 KEYS = 12
 IN_FLIGHT_MAX = 5
-OPTIONS = ("log.segment.file-size=64kb", "log.retention.check-interval=50ms")
+OPTIONS = ("log.segment.file-size=64kb", "kv.rocksdb.writebuffer.size=64kb")
 PLAIN = [("id", "INT"), ("a", "INT"), ("b", "STRING"), ("c", "BIGINT")]
 SUMS = [("id", "INT"), ("a", "INT", "sum"), ("b", "STRING", "listagg"), ("c", "BIGINT", "max")]
 AGGREGATION = {"merge__engine": "aggregation", "delete.behavior": "ALLOW"}

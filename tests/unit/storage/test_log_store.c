@@ -4,6 +4,7 @@
  * intervals, so that every path runs with little data. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/alloc.h"
 #include "format/log_batch.h"
@@ -259,7 +260,7 @@ static void a_writer_that_expired_starts_again_with_zero(void **state)
     const int64_t later = 1000 + 7LL * DAY_MS + 1;
     assert_int_equal(append_batch(f->store, 1, 1, 0, 42, 0, later), 2);
     size_t removed;
-    assert_int_equal(fl_log_store_expire(f->store, later * 3, -1, &removed, NULL), 0);
+    assert_int_equal(fl_log_store_expire(f->store, later * 3, -1, INT64_MAX, &removed, NULL), 0);
     refuse_sequence(f->store, 42, 1);
 }
 
@@ -271,16 +272,25 @@ static void expiry_removes_whole_old_segments_only(void **state)
     }
     const uint64_t size = fl_log_store_size(f->store);
     size_t removed;
-    assert_int_equal(fl_log_store_expire(f->store, 100000, -1, &removed, NULL), 0);
+    assert_int_equal(fl_log_store_expire(f->store, 100000, -1, INT64_MAX, &removed, NULL), 0);
     assert_int_equal(removed, 0);
-    assert_int_equal(fl_log_store_expire(f->store, 2000, 500, &removed, NULL), 0);
+    assert_int_equal(fl_log_store_expire(f->store, 2000, 500, INT64_MAX, &removed, NULL), 0);
     assert_int_equal(removed, 1); /* batches of 148 bytes, 27 a segment: 1000..1260, 1270..1530 */
     assert_int_equal(fl_log_store_start_offset(f->store), 27);
     assert_true(fl_log_store_size(f->store) < size);
     assert_false(has_file(f->dir, "00000000000000000000.log"));
     assert_false(has_file(f->dir, "00000000000000000000.index"));
-    assert_int_equal(fl_log_store_expire(f->store, 1 << 30, 0, &removed, NULL), 0);
-    assert_int_equal(removed, 6); /* never the newest */
+    bool may_expire;
+    assert_int_equal(fl_log_store_may_expire(f->store, 2000, 500, &may_expire, NULL), 0);
+    assert_false(may_expire);
+    assert_int_equal(fl_log_store_may_expire(f->store, 1 << 30, 0, &may_expire, NULL), 0);
+    assert_true(may_expire);
+    assert_int_equal(fl_log_store_expire(f->store, 1 << 30, 0, 53, &removed, NULL), 0);
+    assert_int_equal(removed, 0); /* it ends at 54 */
+    assert_int_equal(fl_log_store_expire(f->store, 1 << 30, 0, 54, &removed, NULL), 0);
+    assert_int_equal(removed, 1);
+    assert_int_equal(fl_log_store_expire(f->store, 1 << 30, 0, INT64_MAX, &removed, NULL), 0);
+    assert_int_equal(removed, 5); /* never the newest */
     reopen(f, 1 << 30);
     const log_content content = read_log(f->store, 1000);
     assert_int_equal(content.start_offset, 189);
@@ -288,6 +298,21 @@ static void expiry_removes_whole_old_segments_only(void **state)
     fl_frame *frame;
     assert_int_equal(fl_log_store_read(f->store, 188, 100, true, &frame, NULL),
                      FLUSS_E_LOG_OFFSET_OUT_OF_RANGE);
+}
+
+static void files_tell_whether_a_closed_log_may_expire(void **state)
+{
+    const fixture *f = *state;
+    const int64_t now_ms = (int64_t)time(NULL) * 1000, hour_ms = 3600 * 1000;
+    (void)append_rows(f->store, 1, 100, 1000);
+    assert_false(fl_log_dir_may_expire(f->dir, now_ms + hour_ms, 1000)); /* one segment */
+    for (int i = 0; i < 50; i++) {
+        (void)append_rows(f->store, 1, 100, 1000);
+    }
+    assert_true(fl_log_dir_may_expire(f->dir, now_ms + hour_ms, 1000));
+    assert_false(fl_log_dir_may_expire(f->dir, now_ms, hour_ms));
+    assert_false(fl_log_dir_may_expire(f->dir, now_ms + hour_ms, -1));
+    assert_false(fl_log_dir_may_expire("/no/such/directory", now_ms, 0));
 }
 
 static void a_deleted_log_leaves_no_directory(void **state)
@@ -329,7 +354,7 @@ static void a_ticket_outlives_the_end_of_its_segment(void **state)
         (void)append_rows(f->store, 5, 100, 1);
     }
     size_t removed;
-    assert_int_equal(fl_log_store_expire(f->store, 1 << 30, 0, &removed, NULL), 0);
+    assert_int_equal(fl_log_store_expire(f->store, 1 << 30, 0, INT64_MAX, &removed, NULL), 0);
     assert_int_equal(removed, 0);
     fl_log_sync_run(sync);
     assert_int_equal(fl_log_sync_end(f->store, sync, NULL), 0);
@@ -386,6 +411,7 @@ int main(void)
         TEST(a_repeated_batch_returns_its_first_offset),
         TEST(a_writer_that_expired_starts_again_with_zero),
         TEST(expiry_removes_whole_old_segments_only),
+        TEST(files_tell_whether_a_closed_log_may_expire),
         TEST(a_deleted_log_leaves_no_directory),
         TEST(a_ticket_moves_the_durable_offset_to_where_it_began),
         TEST(a_ticket_outlives_the_end_of_its_segment),
