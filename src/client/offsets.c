@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* EARLIEST and LATEST into log offsets: LIST_OFFSETS to the leaders, one request for the buckets of
- * one partition that one server leads; repeated with fresh metadata while that can help. */
+ * one partition that one server leads; repeated with fresh metadata while that can help. What
+ * belongs together is found by sorting, for there may be thousands of buckets. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -15,7 +17,7 @@ typedef struct resolving {
     const fl_scan_plan *plans;
     size_t plan_count;
     fl_resolve_item *items;
-    size_t count, pending;
+    size_t count, pending; /* pending: requests, or refreshes */
     int64_t deadline_ms;
     void (*done)(void *context, const fluss_error_t *err);
     void *context;
@@ -23,9 +25,18 @@ typedef struct resolving {
     fl_timer *timer;
 } resolving;
 
+/* An item that is not resolved, as it is sorted: what has equal keys travels together. */
+typedef struct open_item {
+    int64_t table_id, partition_id, spec;
+    int32_t leader;
+    size_t index;
+} open_item;
+
+/* A request under way. */
 typedef struct asked {
     resolving *r;
-    int64_t table_id, partition_id, spec;
+    size_t count;
+    size_t indexes[]; /* of the items */
 } asked;
 
 static void start_round(resolving *r);
@@ -39,59 +50,121 @@ static void end(resolving *r, const fluss_error_t *err)
     fl_client_unref(client);
 }
 
-static const fl_resolve_item *first_open(const resolving *r)
+static int compare(const void *a, const void *b)
 {
-    for (size_t i = 0; i < r->count; i++) {
+    const open_item *x = a, *y = b;
+    if (x->table_id != y->table_id) {
+        return x->table_id < y->table_id ? -1 : 1;
+    }
+    if (x->partition_id != y->partition_id) {
+        return x->partition_id < y->partition_id ? -1 : 1;
+    }
+    if (x->leader != y->leader) {
+        return x->leader < y->leader ? -1 : 1;
+    }
+    return (x->spec > y->spec) - (x->spec < y->spec);
+}
+
+/* The open items, sorted. @return NULL: out of memory */
+static open_item *sort_open(const resolving *r, size_t *count)
+{
+    open_item *open = fl_calloc(r->count + 1, sizeof(*open));
+    *count = 0;
+    for (size_t i = 0; i < r->count && open != NULL; i++) {
+        const fluss_bucket_t *bucket = &r->items[i].bucket;
         if (r->items[i].offset < 0) {
-            return &r->items[i];
+            open[(*count)++] =
+                (open_item){.table_id = bucket->table_id,
+                            .partition_id = bucket->partition_id,
+                            .spec = r->items[i].offset,
+                            .leader = fl_metadata_leader(r->client->metadata, bucket),
+                            .index = i};
         }
     }
-    return NULL;
+    if (open != NULL) {
+        qsort(open, *count, sizeof(*open), compare);
+    }
+    return open;
 }
 
-static const fl_table *table_of(const resolving *r, const fl_resolve_item *item)
+/* ---- fresh metadata ---- */
+
+static const fl_table *table_of(const resolving *r, int64_t table_id)
 {
-    const fl_table *table = r->plans[0].table;
     for (size_t i = 0; i < r->plan_count; i++) {
-        if (r->plans[i].table->table_id == item->bucket.table_id) {
-            table = r->plans[i].table;
+        if (r->plans[i].table->table_id == table_id) {
+            return r->plans[i].table;
         }
     }
-    return table;
+    return r->plans[0].table;
 }
 
-static void on_refreshed(void *context, const fluss_error_t *failure)
+static void refreshed(resolving *r)
 {
-    resolving *r = context;
-    fluss_error_t err = {0};
-    if (failure != NULL) {
-        err = *failure;
-    } else {
-        const fl_table *table = table_of(r, first_open(r));
+    for (size_t i = 0; i < r->plan_count && r->err.code == 0; i++) {
+        const fl_table *table = r->plans[i].table;
         (void)fl_metadata_is_replaced(r->client->metadata, table->database, table->name,
-                                      table->table_id, &err);
+                                      table->table_id, &r->err);
     }
-    if (err.code != 0 && (!err.retriable || fl_clock_ms() >= r->deadline_ms)) {
+    if (r->err.code != 0 && (!r->err.retriable || fl_clock_ms() >= r->deadline_ms)) {
+        const fluss_error_t err = r->err;
         end(r, &err);
         return;
     }
     start_round(r);
 }
 
-static void on_retry(void *context)
+static void on_refreshed(void *context, const fluss_error_t *failure)
 {
     resolving *r = context;
-    const fl_resolve_item *item = first_open(r);
-    const fl_table *table = table_of(r, item);
-    const fl_metadata_want want = {
-        .database = table->database,
-        .table = table->name,
-        .partition_id = item->bucket.partition_id,
-    };
-    fluss_error_t err;
-    if (fl_metadata_refresh(r->client->metadata, want, on_refreshed, r, &err) != 0) {
-        end(r, &err);
+    if (failure != NULL && (r->err.code == 0 || !failure->retriable)) {
+        r->err = *failure;
     }
+    if (--r->pending == 0) {
+        refreshed(r);
+    }
+}
+
+/* Ask for every table or partition that has open items; the wants travel together. */
+static void refresh(void *context)
+{
+    resolving *r = context;
+    size_t count;
+    open_item *open = sort_open(r, &count);
+    r->err = (fluss_error_t){0};
+    r->pending = 1;
+    if (open == NULL) {
+        (void)fl_error_nomem(&r->err);
+    }
+    for (size_t i = 0; i < count && open != NULL; i++) {
+        if (i > 0 && open[i].table_id == open[i - 1].table_id &&
+            open[i].partition_id == open[i - 1].partition_id) {
+            continue;
+        }
+        const fl_table *table = table_of(r, open[i].table_id);
+        const fl_metadata_want want = {
+            .database = table->database,
+            .table = table->name,
+            .partition_id = open[i].partition_id,
+        };
+        if (fl_metadata_refresh(r->client->metadata, want, on_refreshed, r, &r->err) == 0) {
+            r->pending++;
+        }
+    }
+    fl_free(open);
+    on_refreshed(r, NULL);
+}
+
+/* ---- a round of requests ---- */
+
+static bool has_open(const resolving *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        if (r->items[i].offset < 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void end_round(resolving *r)
@@ -99,7 +172,7 @@ static void end_round(resolving *r)
     if (--r->pending > 0) {
         return;
     }
-    if (first_open(r) == NULL) {
+    if (!has_open(r)) {
         end(r, NULL);
         return;
     }
@@ -108,20 +181,17 @@ static void end_round(resolving *r)
         end(r, &err);
         return;
     }
-    if (err.code == FLUSS_E_LEADER_NOT_AVAILABLE && r->timer == NULL) {
-        /* The first time: most likely nobody has asked for this table yet. */
-        if (fl_timer_new(r->client->loop, on_retry, r, &r->timer, &r->err) != 0) {
-            end(r, &r->err);
-            return;
-        }
-        on_retry(r);
+    const bool is_first = r->timer == NULL;
+    if (is_first && fl_timer_new(r->client->loop, refresh, r, &r->timer, &r->err) != 0) {
+        const fluss_error_t failure = r->err;
+        end(r, &failure);
         return;
     }
-    if (r->timer == NULL && fl_timer_new(r->client->loop, on_retry, r, &r->timer, &r->err) != 0) {
-        end(r, &r->err);
-        return;
+    if (is_first && err.code == FLUSS_E_LEADER_NOT_AVAILABLE) {
+        refresh(r); /* most likely nobody has asked for this table yet */
+    } else {
+        fl_timer_start(r->timer, RETRY_MS);
     }
-    fl_timer_start(r->timer, RETRY_MS);
 }
 
 static void on_offsets(void *context, const fl_reply *reply, const fluss_error_t *failure,
@@ -136,16 +206,18 @@ static void on_offsets(void *context, const fl_reply *reply, const fluss_error_t
     const fl_msg_list_offsets_response *response = reply != NULL ? reply->message : NULL;
     for (size_t i = 0; response != NULL && i < response->buckets_resp_count; i++) {
         const fl_msg_pb_list_offsets_resp_for_bucket *part = &response->buckets_resp[i];
-        const fluss_bucket_t id = {a->table_id, a->partition_id, part->bucket_id};
-        if (part->has_error_code && part->error_code != 0) {
-            (void)fl_error_server(&r->err, part->error_code, (const char *)part->error_message.data,
-                                  part->error_message.size);
-            fl_metadata_forget_leader(r->client->metadata, &id);
-            continue;
-        }
-        for (size_t j = 0; j < r->count; j++) {
-            if (r->items[j].offset == a->spec && fl_bucket_equal(&r->items[j].bucket, &id)) {
-                r->items[j].offset = part->offset >= 0 ? part->offset : 0;
+        for (size_t j = 0; j < a->count; j++) {
+            fl_resolve_item *item = &r->items[a->indexes[j]];
+            if (item->offset >= 0 || item->bucket.bucket != part->bucket_id) {
+                continue;
+            }
+            if (part->has_error_code && part->error_code != 0) {
+                (void)fl_error_server(&r->err, part->error_code,
+                                      (const char *)part->error_message.data,
+                                      part->error_message.size);
+                fl_metadata_forget_leader(r->client->metadata, &item->bucket);
+            } else {
+                item->offset = part->offset >= 0 ? part->offset : 0;
             }
         }
     }
@@ -153,29 +225,27 @@ static void on_offsets(void *context, const fl_reply *reply, const fluss_error_t
     end_round(r);
 }
 
-static bool is_same_group(const resolving *r, const fl_resolve_item *a, const fl_resolve_item *b)
+/* Ask for the items of a group, which have equal keys. @param buckets room for `count` */
+static void ask(resolving *r, const char *address, const open_item *group, size_t count,
+                int32_t *buckets)
 {
-    const fl_metadata *metadata = r->client->metadata;
-    return a->offset == b->offset && a->bucket.table_id == b->bucket.table_id &&
-           a->bucket.partition_id == b->bucket.partition_id &&
-           fl_metadata_leader(metadata, &a->bucket) == fl_metadata_leader(metadata, &b->bucket);
-}
-
-static void ask(resolving *r, const char *address, const fl_resolve_item *item, int32_t *buckets,
-                size_t count)
-{
-    asked *a = fl_calloc(1, sizeof(*a));
+    asked *a = fl_calloc(1, sizeof(*a) + count * sizeof(a->indexes[0]));
     if (a == NULL) {
         (void)fl_error_nomem(&r->err);
         return;
     }
-    *a = (asked){r, item->bucket.table_id, item->bucket.partition_id, item->offset};
+    a->r = r;
+    a->count = count;
+    for (size_t i = 0; i < count; i++) {
+        a->indexes[i] = group[i].index;
+        buckets[i] = r->items[group[i].index].bucket.bucket;
+    }
     const fl_msg_list_offsets_request request = {
         .follower_server_id = -1,
-        .offset_type = item->offset == FLUSS_EARLIEST ? OFFSET_EARLIEST : OFFSET_LATEST,
-        .table_id = item->bucket.table_id,
-        .has_partition_id = item->bucket.partition_id != FL_NO_PARTITION,
-        .partition_id = item->bucket.partition_id,
+        .offset_type = group->spec == FLUSS_EARLIEST ? OFFSET_EARLIEST : OFFSET_LATEST,
+        .table_id = group->table_id,
+        .has_partition_id = group->partition_id != FL_NO_PARTITION,
+        .partition_id = group->partition_id,
         .bucket_id = buckets,
         .bucket_id_count = count,
     };
@@ -197,33 +267,28 @@ static void ask(resolving *r, const char *address, const fl_resolve_item *item, 
 
 static void start_round(resolving *r)
 {
-    const fl_metadata *metadata = r->client->metadata;
-    int32_t *buckets = fl_calloc(r->count + 1, sizeof(*buckets));
-    bool *is_done = fl_calloc(r->count + 1, sizeof(*is_done));
+    size_t count;
+    open_item *open = sort_open(r, &count);
+    int32_t *buckets = fl_calloc(count + 1, sizeof(*buckets));
     r->pending = 1;
     (void)fl_error(&r->err, FLUSS_E_LEADER_NOT_AVAILABLE, FLUSS_KIND_SERVER,
                    "a bucket has no leader");
-    if (buckets == NULL || is_done == NULL) {
+    if (open == NULL || buckets == NULL) {
         (void)fl_error_nomem(&r->err);
+        count = 0;
     }
-    for (size_t i = 0; i < r->count && buckets != NULL && is_done != NULL; i++) {
-        const fl_resolve_item *item = &r->items[i];
-        const char *address =
-            fl_metadata_server(metadata, fl_metadata_leader(metadata, &item->bucket));
-        if (is_done[i] || item->offset >= 0 || address == NULL) {
-            continue;
+    for (size_t from = 0, to; from < count; from = to) {
+        to = from + 1;
+        while (to < count && compare(&open[from], &open[to]) == 0) {
+            to++;
         }
-        size_t count = 0;
-        for (size_t j = i; j < r->count; j++) {
-            if (!is_done[j] && is_same_group(r, item, &r->items[j])) {
-                is_done[j] = true;
-                buckets[count++] = r->items[j].bucket.bucket;
-            }
+        const char *address = fl_metadata_server(r->client->metadata, open[from].leader);
+        if (address != NULL) {
+            ask(r, address, &open[from], to - from, buckets);
         }
-        ask(r, address, item, buckets, count);
     }
     fl_free(buckets);
-    fl_free(is_done);
+    fl_free(open);
     end_round(r);
 }
 

@@ -61,7 +61,7 @@ FLUSS_CHECKED fluss_code_t fl_file_read(fl_file *file, uint64_t position, void *
 FLUSS_CHECKED fluss_code_t fl_file_write(fl_file *file, uint64_t position, const void *data,
                                          size_t size, fluss_error_t *err);
 FLUSS_CHECKED fluss_code_t fl_file_truncate(fl_file *file, uint64_t size, fluss_error_t *err);
-/** Make the content durable. Thread: any, while the file is pinned. */
+/** Make the content durable. Thread: any, while the file is neither closed nor removed. */
 FLUSS_CHECKED fluss_code_t fl_file_sync(fl_file *file, fluss_error_t *err);
 /** Ask the system to start writing back a range; a hint. */
 void fl_file_start_writeback(fl_file *file, uint64_t position, uint64_t size);

@@ -9,8 +9,9 @@
 
 enum { REWRITE_SIZE = 1 << 20 };
 
-/** Fill a ticket; pins the file. */
-static fluss_code_t begin(fl_log_store *store, fl_log_sync *sync, fluss_error_t *err)
+/** Fill a ticket. The file is opened when the ticket runs: thousands of tickets may wait for a
+ * thread, and must not hold a descriptor each. */
+static void begin(fl_log_store *store, fl_log_sync *sync)
 {
     *sync = (fl_log_sync){.dir = store->dir,
                           .from = store->durable_position,
@@ -19,13 +20,10 @@ static fluss_code_t begin(fl_log_store *store, fl_log_sync *sync, fluss_error_t 
                           .must_rewrite = store->must_rewrite};
     fl_segment *newest = fl_log_newest(store);
     if (newest != NULL && newest->size > store->durable_position) {
-        int fd;
-        FL_TRY(fl_file_pin(&newest->log, false, &fd, err));
         sync->segment = newest;
         sync->to = newest->size;
     }
     store->sync_levels = 0;
-    return 0;
 }
 
 static fluss_code_t rewrite(fl_log_sync *sync, fluss_error_t *err)
@@ -95,9 +93,6 @@ static bool checkpoint_is_due(const fl_log_store *store)
 /** Take over what a ticket achieved. */
 static fluss_code_t end(fl_log_store *store, fl_log_sync *sync, fluss_error_t *err)
 {
-    if (sync->segment != NULL) {
-        fl_file_unpin(&sync->segment->log);
-    }
     if (sync->rc != 0 || sync->segment == NULL) {
         store->must_rewrite |= sync->rc != 0;
         if (store->sync_levels < sync->sync_levels) {
@@ -131,7 +126,7 @@ static fluss_code_t end(fl_log_store *store, fl_log_sync *sync, fluss_error_t *e
 fluss_code_t fl_log_sync_now(fl_log_store *store, fluss_error_t *err)
 {
     fl_log_sync sync;
-    FL_TRY(begin(store, &sync, err));
+    begin(store, &sync);
     fl_log_sync_run(&sync);
     return end(store, &sync, err);
 }
@@ -144,11 +139,7 @@ fluss_code_t fl_log_sync_begin(fl_log_store *store, fl_log_sync **sync, fluss_er
     if (ticket == NULL) {
         return fl_error_nomem(err);
     }
-    const fluss_code_t rc = begin(store, ticket, err);
-    if (rc != 0) {
-        fl_free(ticket);
-        return rc;
-    }
+    begin(store, ticket);
     *sync = store->sync = ticket;
     return 0;
 }
