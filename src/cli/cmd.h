@@ -11,6 +11,7 @@ typedef struct cmd {
     cmd_fn run;
 } cmd;
 
+int cmd_acl(int argc, char **argv);
 int cmd_append(int argc, char **argv);
 int cmd_create_table(int argc, char **argv);
 int cmd_databases(int argc, char **argv);

@@ -6,6 +6,7 @@
 #include "cmd.h"
 
 static const cmd commands[] = {
+    {"acl", "show, grant or revoke rights", cmd_acl},
     {"append", "append or upsert rows given as JSON lines", cmd_append},
     {"create-table", "make a table from a list of columns", cmd_create_table},
     {"databases", "list the databases of a server", cmd_databases},

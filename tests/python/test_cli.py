@@ -183,3 +183,77 @@ def test_no_server_is_an_error_that_names_the_address():
     )
     assert done.returncode == 1
     assert "127.0.0.1:1" in done.stderr
+
+
+# ---- rights ----
+
+
+@pytest.fixture(scope="module")
+def secure():
+    """A server with ACLs; runs the command as one of its users."""
+    options = ["-o", "authorizer.enabled=true", "-o", "super.users=User:admin"]
+    with server(BUILD / "fluss", sasl=True, options=options) as addresses:
+
+        def run(user, *arguments, status=0):
+            command = [BUILD / "fluss", *arguments, "--server", addresses[1]]
+            done = subprocess.run(
+                [*command, "--user", f"{user}:{user}-secret"],
+                capture_output=True,
+                text=True,
+                timeout=LIMIT_S,
+            )
+            assert done.returncode == status, done.stderr
+            return done.stdout if status == 0 else done.stderr
+
+        yield run
+
+
+def test_rights_are_granted_shown_and_revoked(secure):
+    secure("admin", "create-table", "fluss.t", "id INT")
+    assert "not authorized" in secure("alice", "describe", "fluss.t", status=1)
+    granted = secure("admin", "acl", "grant", "alice", "READ,WRITE", "table:fluss.t", "--json")
+    assert [json.loads(row)["operation"] for row in granted.splitlines()] == ["READ", "WRITE"]
+    assert "fluss.t" in secure("alice", "describe", "fluss.t")
+    assert "not authorized" in secure("alice", "drop-table", "fluss.t", status=1)
+    listed = secure("admin", "acl", "list", "alice", "WRITE", "--json").splitlines()
+    assert [json.loads(row) for row in listed] == [
+        {
+            "principal_type": "User",
+            "principal": "alice",
+            "operation": "WRITE",
+            "resource_type": "TABLE",
+            "resource": "fluss.t",
+            "host": "*",
+        }
+    ]
+    secure("admin", "acl", "revoke", "alice", "ANY", "table:fluss.t")
+    assert "not authorized" in secure("alice", "describe", "fluss.t", status=1)
+    assert "no such ACL" in secure(
+        "admin", "acl", "revoke", "alice", "READ", "table:fluss.t", status=1
+    )
+
+
+def test_everyone_can_be_given_a_right(secure):
+    secure("admin", "acl", "grant", "*", "DESCRIBE", "database:*")
+    assert "fluss" in secure("alice", "databases")
+    secure("admin", "acl", "revoke", "*", "DESCRIBE", "database:*")
+    assert "fluss" not in secure("alice", "databases")
+
+
+@pytest.mark.parametrize(
+    "arguments, complaint",
+    [
+        (["acl"], "list, grant or revoke"),
+        (["acl", "give"], "'give' is not list, grant or revoke"),
+        (["acl", "grant", "alice", "READ"], "found 2 words"),
+        (["acl", "grant", "alice", "READ", "fluss.t"], "'fluss.t' is not cluster"),
+        (["acl", "grant", "alice", ",", "cluster"], "no operations"),
+    ],
+)
+def test_wrong_use_of_acl_is_said(secure, arguments, complaint):
+    assert complaint in secure("admin", *arguments, status=2)
+
+
+def test_an_operation_that_is_not_known_is_named(secure):
+    text = secure("admin", "acl", "grant", "alice", "SING", "cluster", status=1)
+    assert "operation 'SING' is not known" in text
