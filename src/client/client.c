@@ -56,6 +56,7 @@ static void free_parts(fl_client *client)
     fl_embedded_release(client->embedded);
     fluss_config_free(client->config);
     fl_fork_guard_free(client->guard);
+    fl_free(client->farewell);
     fl_free(client);
 }
 
@@ -104,9 +105,7 @@ static void *run_reaper(void *context)
     reaper r = {.client = context};
     (void)pthread_mutex_init(&r.lock, NULL);
     (void)pthread_cond_init(&r.changed, NULL);
-    if (fl_client_close_now(r.client, FL_CLOSE_IN_BACKGROUND_MS_MAX, on_reaped, &r) != 0) {
-        return NULL; /* out of memory even for this: the client stays */
-    }
+    fl_client_close_now(r.client, FL_CLOSE_IN_BACKGROUND_MS_MAX, on_reaped, &r);
     (void)pthread_mutex_lock(&r.lock);
     while (!r.is_done) {
         (void)pthread_cond_wait(&r.changed, &r.lock);
@@ -155,9 +154,10 @@ static fluss_code_t make_parts(fl_client *client, fluss_error_t *err)
     client->metadata = fl_metadata_new(client);
     client->sender = fl_sender_new(client);
     client->lookups = fl_lookups_new(client);
-    const bool is_whole = client->guard != NULL && client->rpc != NULL &&
-                          client->metadata != NULL && client->sender != NULL &&
-                          client->lookups != NULL;
+    client->farewell = fl_client_farewell_new();
+    const bool is_whole = client->farewell != NULL && client->guard != NULL &&
+                          client->rpc != NULL && client->metadata != NULL &&
+                          client->sender != NULL && client->lookups != NULL;
     return is_whole ? 0 : fl_error_nomem(err);
 }
 

@@ -36,6 +36,7 @@ struct fl_client {
     fl_metrics metrics;
     char bootstrap[FL_ADDRESS_SIZE_MAX * 8]; /* resolved: no "embedded:" */
     fl_task shutdown;
+    void *farewell; /* what the last close needs, so that it needs no memory then */
 };
 
 /** shares. Thread: any. */

@@ -12,7 +12,9 @@ FLUSS_CHECKED fluss_code_t fl_client_new(const fluss_config_t *config, fl_client
                                          fluss_error_t *err);
 /** End all parts with FLUSS_KIND_CLOSED. Thread: loop. */
 void fl_client_end_parts(fl_client *client);
-/** Close without a future: `done` runs on the loop. */
-FLUSS_CHECKED fluss_code_t fl_client_close_now(fl_client *client, int64_t limit_ms,
-                                               void (*done)(void *context), void *context);
+/** Room for one close, for `farewell`; NULL: out of memory. gives (fl_free). */
+void *fl_client_farewell_new(void);
+/** Close without a future, and without memory, once: `done` runs on the loop. */
+void fl_client_close_now(fl_client *client, int64_t limit_ms, void (*done)(void *context),
+                         void *context);
 #endif

@@ -133,18 +133,22 @@ typedef struct closing {
     void (*done)(void *context); /* instead of the future */
     void *context;
     int64_t limit_ms;
+    bool is_kept; /* the client's own, freed with it */
 } closing;
 
+/* After `done` the client, and a kept closing with it, may be gone. */
 static void finish_close(closing *c)
 {
-    if (c->future != NULL) {
-        fl_future_complete_void(c->future);
-    } else {
-        c->done(c->context);
+    const closing ended = *c;
+    if (!ended.is_kept) {
+        fl_free(c);
     }
-    fl_client *client = c->client;
-    fl_free(c);
-    fl_client_unref(client);
+    if (ended.future != NULL) {
+        fl_future_complete_void(ended.future);
+    } else {
+        ended.done(ended.context);
+    }
+    fl_client_unref(ended.client);
 }
 
 static void release_embedded(fl_work *work)
@@ -181,23 +185,25 @@ static void run_close(fl_task *task)
     fl_sender_drain(c->target->sender, c->limit_ms, on_drained, c);
 }
 
-fluss_code_t fl_client_close_now(fl_client *client, int64_t limit_ms, void (*done)(void *context),
-                                 void *context)
+void *fl_client_farewell_new(void)
 {
-    closing *c = fl_calloc(1, sizeof(*c));
-    if (c == NULL) {
-        return FLUSS_E_CLIENT;
-    }
+    return fl_calloc(1, sizeof(closing));
+}
+
+void fl_client_close_now(fl_client *client, int64_t limit_ms, void (*done)(void *context),
+                         void *context)
+{
+    closing *c = client->farewell;
     *c = (closing){
         .task.run = run_close,
         .target = client,
         .done = done,
         .context = context,
         .limit_ms = limit_ms,
+        .is_kept = true,
     };
     atomic_store(&client->is_closing, true);
     fl_loop_post(client->loop, &c->task);
-    return 0;
 }
 
 fluss_future_t *fluss_close(fluss_conn_t *conn)

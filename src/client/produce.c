@@ -48,6 +48,12 @@ static bool fits(const fl_produce *request, const char *address, const fl_batch 
 
 static void batch_failed(fl_batch *batch, const fluss_error_t *err);
 
+static void free_request(fl_produce *request)
+{
+    fl_free(request->batches);
+    fl_free(request);
+}
+
 static fl_produce *new_request(fl_round *round, const char *address)
 {
     fl_produce *request = fl_calloc(1, sizeof(*request));
@@ -325,8 +331,7 @@ static void on_answer(void *context, const fl_reply *reply, const fluss_error_t 
             batch_refused(batch, &err, was_sent);
         }
     }
-    fl_free(request->batches);
-    fl_free(request);
+    free_request(request);
 }
 
 /* ---- sending ---- */
@@ -431,7 +436,11 @@ void fl_round_send(fl_round *round)
     while (request != NULL) {
         fl_produce *next = request->next;
         request->next = NULL;
-        send_request(request);
+        if (request->count > 0) {
+            send_request(request);
+        } else {
+            free_request(request); /* there was no memory for its first batch */
+        }
         request = next;
     }
 }

@@ -116,6 +116,8 @@ struct fl_scanner {
     fl_timer *timer;
     int64_t timer_at_ms;
     bool is_refreshing, is_listed;
+    fl_task ending;   /* posted once, when the handle is gone; needs no memory then */
+    fl_client *ender; /* shares, while `ending` is posted */
 };
 
 struct fluss_scanner {

@@ -118,6 +118,7 @@ static void list_scanner(fl_scanner *scanner)
 {
     if (!scanner->is_listed) {
         scanner->is_listed = true;
+        scanner->previous = NULL;
         scanner->next = scanner->client->scanners;
         if (scanner->next != NULL) {
             scanner->next->previous = scanner;
@@ -185,14 +186,19 @@ static void end_task(scanner_task *t)
 
 static void run_end(fl_task *task)
 {
-    scanner_task *t = FL_CONTAINER_OF(task, scanner_task, task);
-    end_scanner(t->scanner);
-    end_task(t);
+    fl_scanner *scanner = FL_CONTAINER_OF(task, fl_scanner, ending);
+    fl_client *client = scanner->ender;
+    end_scanner(scanner);
+    fl_scanner_unref(scanner);
+    fl_client_unref(client);
 }
 
 void fl_scanner_end(fl_scanner *scanner, fl_client *client)
 {
-    (void)post(scanner, client, run_end);
+    scanner->ending.run = run_end;
+    scanner->ender = fl_client_ref(client);
+    (void)fl_scanner_ref(scanner);
+    fl_loop_post(client->loop, &scanner->ending);
 }
 
 void fluss_scanner_free(fluss_scanner_t *scanner)
