@@ -3,7 +3,8 @@
  *
  * A bucket with nothing in flight is sent at once: the first row schedules the bucket on the loop.
  * While something is in flight rows gather, without waking the loop; it looks again when the answer
- * comes. A full batch is closed and encoded here, in the appending thread. */
+ * comes, or when they have waited for the batch timeout. A full batch is closed and encoded here,
+ * in the appending thread. */
 #include <fluss/fluss_arrow.h>
 #include <stdlib.h>
 #include <string.h>
@@ -240,9 +241,11 @@ static bool must_schedule(fl_write_bucket *bucket)
         bucket->partition->table->sender->client->config->writer_in_flight_max.number;
     const bool has_closed = bucket->queue != NULL && bucket->queue->state == FL_BATCH_READY;
     const bool has_open = bucket->queue == NULL && bucket->open != NULL;
+    /* While something is under way the loop hears of an open batch once, to set its timeout. */
+    const bool is_fresh = has_open && bucket->open->row_count == 1;
     const bool has_work = bucket->in_flight_count == 0
                               ? has_closed || has_open
-                              : has_closed && bucket->in_flight_count < in_flight_max;
+                              : (has_closed || is_fresh) && bucket->in_flight_count < in_flight_max;
     if (bucket->is_scheduled || !has_work) {
         return false;
     }
