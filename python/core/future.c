@@ -273,6 +273,11 @@ static int64_t timeout_of(PyObject *timeout)
     if (timeout == NULL || timeout == Py_None) {
         return -2;
     }
+    if (!PyFloat_Check(timeout) && !PyIndex_Check(timeout)) {
+        PyErr_Format(PyExc_TypeError, "timeout must be a number of seconds or None, not %R",
+                     (PyObject *)Py_TYPE(timeout));
+        return -1;
+    }
     const double seconds = PyFloat_AsDouble(timeout);
     if (seconds == -1.0 && PyErr_Occurred()) {
         return -1;

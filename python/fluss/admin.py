@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Callable
 
 from . import _core
+from ._arguments import flag, mapping, number, numbers, optional, pairs, several
 from .errors import FlussError
 from .futures import FlussFuture
 from .schema import Schema, TableDescriptor, TableInfo
@@ -55,8 +56,8 @@ _NUMBERS = frozenset(
 _ALTERATIONS = ("add_column", "drop_column", "rename_column", "modify_column", "set", "reset")
 
 
-def _flag(condition: object, flag: int) -> int:
-    return flag if condition else 0
+def _flag(value: object, name: str, bit: int) -> int:
+    return bit if flag(value, name) else 0
 
 
 def _path(table_path: TablePath) -> tuple[str, str]:
@@ -175,13 +176,8 @@ def _wanted_offset(spec: object, timestamp: int | None, kind: str | None) -> int
 
 
 def _bucket_ids(bucket_ids: Sequence[int]) -> list[int]:
-    if isinstance(bucket_ids, (str, bytes)):
-        raise TypeError("bucket_ids must be a list of int")
-    found = list(bucket_ids)
+    found = numbers(bucket_ids, "bucket_ids")
     for bucket in found:
-        require(bucket, int, "bucket id")
-        if not -(2**31) <= bucket < 2**31:
-            raise OverflowError(f"bucket id {bucket} does not fit 32 bits")
         if bucket < 0:
             raise FlussError(f"Invalid bucket id: {bucket}; it must not be negative")
     if not found:
@@ -213,12 +209,10 @@ class FlussAdmin(_Answer):
         require(database_name, str, "database_name")
         if isinstance(database_descriptor, bool):
             database_descriptor, ignore_if_exists = ignore_if_exists, database_descriptor
-        descriptor = database_descriptor or None
-        if descriptor is not None:
-            require(descriptor, DatabaseDescriptor, "database_descriptor")
+        descriptor = optional(database_descriptor, DatabaseDescriptor, "database_descriptor")
         comment = descriptor.comment if descriptor else None
         properties = list(descriptor.get_custom_properties().items()) if descriptor else []
-        flags = _flag(ignore_if_exists, _IF_NOT_EXISTS)
+        flags = _flag(ignore_if_exists, "ignore_if_exists", _IF_NOT_EXISTS)
         return _core.create_database(self._handle, database_name, comment, properties, flags)
 
     def alter_database(
@@ -229,18 +223,22 @@ class FlussAdmin(_Answer):
         ignore_if_not_exists: bool = False,
     ) -> FlussFuture:
         """Change properties (None resets one) and the comment of a database."""
-        pairs: list = list((changes or {}).items())
+        require(database_name, str, "database_name")
+        wanted: list = pairs({} if changes is None else changes, "changes")
         if comment is not None:
-            pairs.append((None, comment))
-        flags = _flag(ignore_if_not_exists, _IF_EXISTS)
-        return _core.alter_database(self._handle, database_name, pairs, flags)
+            require(comment, str, "comment")
+            wanted.append((None, comment))
+        flags = _flag(ignore_if_not_exists, "ignore_if_not_exists", _IF_EXISTS)
+        return _core.alter_database(self._handle, database_name, wanted, flags)
 
     def drop_database(
         self, database_name: str, ignore_if_not_exists: bool = False, cascade: bool = True
     ) -> FlussFuture:
         """Drop a database, with its tables unless `cascade` is false."""
         require(database_name, str, "database_name")
-        flags = _flag(ignore_if_not_exists, _IF_EXISTS) | _flag(cascade, _CASCADE)
+        flags = _flag(ignore_if_not_exists, "ignore_if_not_exists", _IF_EXISTS) | _flag(
+            cascade, "cascade", _CASCADE
+        )
         return _core.drop_database(self._handle, database_name, flags)
 
     def list_databases(self) -> FlussFuture:
@@ -269,7 +267,7 @@ class FlussAdmin(_Answer):
         ignore_if_exists: bool | None = None,
     ) -> FlussFuture:
         require(table_descriptor, TableDescriptor, "table_descriptor")
-        flags = _flag(ignore_if_exists, _IF_NOT_EXISTS)
+        flags = _flag(ignore_if_exists, "ignore_if_exists", _IF_NOT_EXISTS)
         return _core.create_table(self._handle, _path(table_path), table_descriptor._handle, flags)
 
     def alter_table(
@@ -286,17 +284,18 @@ class FlussAdmin(_Answer):
                 "set" (name, value), "reset" (name).
         """
         made = []
-        for change in changes:
-            what = change.get("change")
+        for change in several(changes, "changes", "dicts"):
+            fields = dict(pairs(change, "changes element"))
+            what = fields.get("change")
             if what not in _ALTERATIONS:
                 raise FlussError(f"Unknown change {what!r}: one of {', '.join(_ALTERATIONS)}")
-            fields = ("name", "new_name", "type", "comment", "after", "value")
-            made.append((_ALTERATIONS.index(what), *[change.get(field) for field in fields]))
-        flags = _flag(ignore_if_not_exists, _IF_EXISTS)
+            names = ("name", "new_name", "type", "comment", "after", "value")
+            made.append((_ALTERATIONS.index(what), *[fields.get(name) for name in names]))
+        flags = _flag(ignore_if_not_exists, "ignore_if_not_exists", _IF_EXISTS)
         return _core.alter_table(self._handle, _path(table_path), tuple(made), flags)
 
     def drop_table(self, table_path: TablePath, ignore_if_not_exists: bool = False) -> FlussFuture:
-        flags = _flag(ignore_if_not_exists, _IF_EXISTS)
+        flags = _flag(ignore_if_not_exists, "ignore_if_not_exists", _IF_EXISTS)
         return _core.drop_table(self._handle, _path(table_path), flags)
 
     def get_table_info(self, table_path: TablePath) -> FlussFuture:
@@ -311,12 +310,12 @@ class FlussAdmin(_Answer):
 
     def get_table_schema(self, table_path: TablePath, schema_id: int | None = None) -> FlussFuture:
         """A future of (`Schema`, schema id); the latest, or an older one."""
-        number = -1 if schema_id is None else schema_id
+        wanted = -1 if schema_id is None else number(schema_id, "schema_id", 32)
 
         def convert(found: tuple) -> tuple[Schema, int]:
             return Schema._of_parts(_core.describe_schema(found[0])), found[1]
 
-        return _core.get_schema(self._handle, _path(table_path), number, convert)
+        return _core.get_schema(self._handle, _path(table_path), wanted, convert)
 
     def list_tables(self, database_name: str) -> FlussFuture:
         require(database_name, str, "database_name")
@@ -337,7 +336,7 @@ class FlussAdmin(_Answer):
         partition_spec: Mapping[str, str],
         ignore_if_exists: bool = False,
     ) -> FlussFuture:
-        flags = _flag(ignore_if_exists, _IF_NOT_EXISTS)
+        flags = _flag(ignore_if_exists, "ignore_if_exists", _IF_NOT_EXISTS)
         return _core.create_partition(self._handle, _path(table_path), _spec(partition_spec), flags)
 
     def drop_partition(
@@ -346,7 +345,7 @@ class FlussAdmin(_Answer):
         partition_spec: Mapping[str, str],
         ignore_if_not_exists: bool = False,
     ) -> FlussFuture:
-        flags = _flag(ignore_if_not_exists, _IF_EXISTS)
+        flags = _flag(ignore_if_not_exists, "ignore_if_not_exists", _IF_EXISTS)
         return _core.drop_partition(self._handle, _path(table_path), _spec(partition_spec), flags)
 
     def list_partition_infos(
@@ -395,7 +394,8 @@ class FlussAdmin(_Answer):
         return _core.lake_snapshot(self._handle, _path(table_path), -1, 0, _snapshot)
 
     def get_lake_snapshot(self, table_path: TablePath, snapshot_id: int) -> FlussFuture:
-        return _core.lake_snapshot(self._handle, _path(table_path), snapshot_id, 0, _snapshot)
+        wanted = number(snapshot_id, "snapshot_id")
+        return _core.lake_snapshot(self._handle, _path(table_path), wanted, 0, _snapshot)
 
     def get_readable_lake_snapshot(self, table_path: TablePath) -> FlussFuture:
         return _core.lake_snapshot(self._handle, _path(table_path), -1, _READABLE, _snapshot)
@@ -404,6 +404,7 @@ class FlussAdmin(_Answer):
         self, table_path: TablePath, partition_name: str | None = None
     ) -> FlussFuture:
         """The newest KV snapshot of each bucket, as dicts."""
+        optional(partition_name, str, "partition_name")
         return _core.kv_snapshots(self._handle, _path(table_path), partition_name, -1, 0, _rows)
 
     def get_kv_snapshot_files(
@@ -414,35 +415,46 @@ class FlussAdmin(_Answer):
         partition_name: str | None = None,
     ) -> FlussFuture:
         """The files of one KV snapshot, as dicts."""
+        optional(partition_name, str, "partition_name")
+        number(bucket_id, "bucket_id", 32)
+        number(snapshot_id, "snapshot_id")
         return _core.kv_snapshots(
             self._handle, _path(table_path), partition_name, snapshot_id, bucket_id, _rows
         )
 
     def list_kv_snapshots(self, table_id: int, partition_id: int | None = None) -> FlussFuture:
         """The KV snapshots that are kept, as dicts."""
-        number = -1 if partition_id is None else partition_id
-        return _core.list_kv_snapshots(self._handle, table_id, number, _rows)
+        partition = _partition(partition_id)
+        return _core.list_kv_snapshots(self._handle, number(table_id, "table_id"), partition, _rows)
 
     def acquire_kv_snapshot_lease(
         self, lease_id: str, snapshots: Mapping[TableBucket, int], duration_ms: int
     ) -> FlussFuture:
         """Keep KV snapshots from being removed; a future of those that are gone already."""
-        return _core.lease_snapshots(
-            self._handle, lease_id, duration_ms, _positions(snapshots), _rows
-        )
+        require(lease_id, str, "lease_id")
+        number(duration_ms, "duration_ms")
+        positions = _positions(snapshots, "snapshots")
+        return _core.lease_snapshots(self._handle, lease_id, duration_ms, positions, _rows)
 
     def release_kv_snapshot_lease(
         self, lease_id: str, buckets: Sequence[TableBucket] | None = None
     ) -> FlussFuture:
         """Give up a lease, of some buckets or whole."""
-        positions = None if buckets is None else _positions(dict.fromkeys(buckets, 0))
+        require(lease_id, str, "lease_id")
+        positions = None
+        if buckets is not None:
+            positions = _positions(
+                dict.fromkeys(several(buckets, "buckets", "TableBucket"), 0), "buckets"
+            )
         return _core.release_snapshots(self._handle, lease_id, positions)
 
     def list_remote_log_manifests(
         self, table_id: int, partition_id: int | None = None
     ) -> FlussFuture:
-        number = -1 if partition_id is None else partition_id
-        return _core.remote_log_manifests(self._handle, table_id, number, _rows)
+        partition = _partition(partition_id)
+        return _core.remote_log_manifests(
+            self._handle, number(table_id, "table_id"), partition, _rows
+        )
 
     def get_file_system_security_token(self) -> FlussFuture:
         """What opens the cluster's remote files, a dict: scheme, token, expires_ms, properties."""
@@ -464,46 +476,54 @@ class FlussAdmin(_Answer):
 
     def alter_cluster_configs(self, changes: Mapping[str, str | None]) -> FlussFuture:
         """Change settings of the cluster; None resets one."""
-        return _core.alter_cluster_configs(self._handle, list(changes.items()))
+        return _core.alter_cluster_configs(self._handle, pairs(changes, "changes"))
 
     def create_acls(self, acls: Sequence[Mapping[str, str]]) -> FlussFuture:
         """Grant or deny; dicts with resource_type, resource, principal_type, principal, host,
         operation, permission."""
-        return _core.create_acls(self._handle, _acls(acls), _rows)
+        return _core.create_acls(self._handle, _acls(acls, "acls"), _rows)
 
     def list_acls(self, filter: Mapping[str, str] | None = None) -> FlussFuture:
-        return _core.list_acls(self._handle, _acls([filter] if filter else []), _rows)
+        filters = [] if filter is None or filter == {} else [filter]
+        return _core.list_acls(self._handle, _acls(filters, "filter"), _rows)
 
     def drop_acls(self, filters: Sequence[Mapping[str, str]]) -> FlussFuture:
-        return _core.drop_acls(self._handle, _acls(filters), _rows)
+        return _core.drop_acls(self._handle, _acls(filters, "filters"), _rows)
 
     def add_server_tag(self, server_ids: Sequence[int], tag: int) -> FlussFuture:
         """Mark servers: 0 permanently, 1 temporarily offline."""
-        return _core.add_server_tag(self._handle, server_ids, tag)
+        return _core.add_server_tag(self._handle, *_tagged(server_ids, tag))
 
     def remove_server_tag(self, server_ids: Sequence[int], tag: int) -> FlussFuture:
-        return _core.remove_server_tag(self._handle, server_ids, tag)
+        return _core.remove_server_tag(self._handle, *_tagged(server_ids, tag))
 
     def rebalance(self, goals: Sequence[int]) -> FlussFuture:
         """Spread buckets anew; a future of the rebalance's id."""
-        return _core.rebalance(self._handle, goals, lambda rows: rows[0]["id"])
+        wanted = numbers(goals, "goals")
+        return _core.rebalance(self._handle, wanted, lambda rows: rows[0]["id"])
 
     def list_rebalance_progress(self, rebalance_id: str | None = None) -> FlussFuture:
+        optional(rebalance_id, str, "rebalance_id")
         return _core.rebalance_progress(self._handle, rebalance_id, _rows)
 
     def cancel_rebalance(self, rebalance_id: str | None = None) -> FlussFuture:
+        optional(rebalance_id, str, "rebalance_id")
         return _core.cancel_rebalance(self._handle, rebalance_id, None)
 
     def register_producer_offsets(
         self, producer_id: str, offsets: Mapping[TableBucket, int]
     ) -> FlussFuture:
         """Store offsets under a producer's name."""
-        return _core.set_producer_offsets(self._handle, producer_id, _positions(offsets))
+        require(producer_id, str, "producer_id")
+        positions = _positions(offsets, "offsets")
+        return _core.set_producer_offsets(self._handle, producer_id, positions)
 
     def get_producer_offsets(self, producer_id: str) -> FlussFuture:
+        require(producer_id, str, "producer_id")
         return _core.get_producer_offsets(self._handle, producer_id, _rows)
 
     def delete_producer_offsets(self, producer_id: str) -> FlussFuture:
+        require(producer_id, str, "producer_id")
         return _core.delete_producer_offsets(self._handle, producer_id, None)
 
     def __repr__(self) -> str:
@@ -517,15 +537,25 @@ def _token(found: Any) -> dict[str, Any]:
     return token
 
 
-def _positions(offsets: Mapping[TableBucket, int]) -> list[tuple[int, int, int, int]]:
+def _partition(partition_id: int | None) -> int:
+    return -1 if partition_id is None else number(partition_id, "partition_id")
+
+
+def _tagged(server_ids: Sequence[int], tag: int) -> tuple[list[int], int]:
+    return numbers(server_ids, "server_ids"), number(tag, "tag", 32)
+
+
+def _positions(offsets: Mapping[TableBucket, int], name: str) -> list[tuple[int, int, int, int]]:
     found = []
-    for bucket, offset in offsets.items():
+    for bucket, offset in mapping(offsets, name).items():
+        require(bucket, TableBucket, f"{name} key")
+        number(offset, f"{name} value")
         partition = -1 if bucket.partition_id is None else bucket.partition_id
         found.append((bucket.table_id, partition, bucket.bucket_id, offset))
     return found
 
 
-def _acls(acls: Sequence[Mapping[str, str]]) -> tuple:
+def _acls(acls: Sequence[Mapping[str, str]], name: str) -> tuple:
     fields = (
         "resource_type",
         "resource",
@@ -535,4 +565,5 @@ def _acls(acls: Sequence[Mapping[str, str]]) -> tuple:
         "operation",
         "permission",
     )
-    return tuple(tuple(acl.get(field) for field in fields) for acl in acls)
+    found = [dict(pairs(acl, f"{name} element")) for acl in several(acls, name, "dicts")]
+    return tuple(tuple(acl.get(field) for field in fields) for acl in found)

@@ -73,7 +73,7 @@ _PROPERTIES = {
 def _canonical(key: str) -> str:
     """The official key for any accepted spelling."""
     if not isinstance(key, str):
-        raise TypeError(f"keys must be str, not {type(key).__name__}")
+        raise TypeError(f"keys of properties must be str, not {type(key).__name__}")
     bare = key[len("client.") :] if key.startswith("client.") and key not in _KEYS else key
     for candidate in (bare, _OLDER.get(bare, ""), f"{bare}-ms"):
         if candidate in _KEYS:
@@ -83,11 +83,22 @@ def _canonical(key: str) -> str:
     raise FlussError(f"Unknown property: {key}{hint}")
 
 
+def _plain(key: str, text: str) -> str:
+    """A text that the C library can hold."""
+    if "\0" in text:
+        raise FlussError(f"the value of {key!r} holds a NUL character")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise FlussError(f"the value of {key!r} holds a lone surrogate") from None
+    return text
+
+
 def _text(key: str, value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (str, int)):
-        return str(value)
+        return _plain(key, str(value))
     raise TypeError(f"value of {key!r} must be str, int or bool, not {type(value).__name__}")
 
 
@@ -161,7 +172,7 @@ def _text_property(key: str) -> property:
     def put(self: Config, value: str) -> None:
         if not isinstance(value, str):
             raise TypeError(f"{key} must be str, not {type(value).__name__}")
-        self._set(key, value)
+        self._set(key, _plain(key, value))
 
     return property(get, put)
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from . import _core
+from ._arguments import several
 from .errors import FlussError
 from .values import _Answer, require
 
@@ -45,14 +46,14 @@ _LITERALS = (
 _MISFITS = {decimal.Decimal: "does not fit", float: "cannot be represented exactly by"}
 
 
-def _literal(value: Any) -> Any:
+def _literal(value: Any, name: str) -> Any:
     if isinstance(value, _LITERALS):
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             raise OverflowError(f"{value} does not fit 64 bits")
         return value
     if hasattr(type(value), "item"):  # numpy scalars
-        return _literal(value.item())
-    raise TypeError(f"Unsupported filter literal: {type(value).__name__}")
+        return _literal(value.item(), name)
+    raise TypeError(f"Unsupported filter literal: {name} of type {type(value).__name__}")
 
 
 class Predicate(_Answer):
@@ -134,8 +135,8 @@ class ColumnRef:
     def name(self) -> str:
         return self._name
 
-    def _test(self, operator: str, *values: Any) -> Predicate:
-        literals = tuple(_literal(value) for value in values)
+    def _test(self, operator: str, *values: Any, name: str = "value") -> Predicate:
+        literals = tuple(_literal(value, name) for value in values)
         return Predicate._make(_kind="column", _parts=(self._name, operator, literals))
 
     def __eq__(self, value: Any) -> Predicate:  # type: ignore[override]
@@ -182,10 +183,10 @@ class ColumnRef:
         return self._test("contains", infix)
 
     def is_in(self, values: Iterable[Any]) -> Predicate:
-        return self._test("is_in", *_several(values))
+        return self._test("is_in", *_several(values), name="values element")
 
     def not_in(self, values: Iterable[Any]) -> Predicate:
-        return self._test("not_in", *_several(values))
+        return self._test("not_in", *_several(values), name="values element")
 
     def __bool__(self) -> NoReturn:
         raise TypeError("a column has no truth value; compare it with something")
@@ -197,9 +198,7 @@ class ColumnRef:
 
 
 def _several(values: Iterable[Any]) -> Iterable[Any]:
-    if isinstance(values, (str, bytes)):
-        raise TypeError("expected a list of values, not one text")
-    return values
+    return several(values, "values", "literals")
 
 
 def col(name: str) -> ColumnRef:

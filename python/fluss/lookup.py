@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from . import _core
+from ._arguments import several
 from .errors import FlussError
 from .futures import FlussFuture
 from .values import _Answer
@@ -37,12 +38,6 @@ def columns_of(table: Any, columns: Sequence[str]) -> None:
         )
 
 
-def _several(pks: Iterable[Any]) -> tuple:
-    if isinstance(pks, (str, bytes, Mapping)) or not isinstance(pks, Iterable):
-        raise TypeError(f"pks must be a list of keys, not {type(pks).__name__}")
-    return tuple(pks)
-
-
 class Lookuper(_Answer):
     """Finds rows by primary key. Lookups that are under way together travel together."""
 
@@ -71,12 +66,12 @@ class Lookuper(_Answer):
 
     def lookup_many(self, pks: Iterable[Any]) -> FlussFuture:
         """A row or None for each key, in the order of the keys, in one call."""
-        keys = _several(pks)
+        keys = tuple(several(pks, "pks", "keys"))
         return _core.lookup(self._opened()._handle, self._key, self._row, keys, _MANY)
 
     def lookup_arrow(self, pks: Iterable[Any]) -> FlussFuture:
         """The rows that were found, as one Arrow batch."""
-        keys = _several(pks)
+        keys = tuple(several(pks, "pks", "keys"))
         return _core.lookup(self._opened()._handle, self._key, self._row, keys, _ARROW)
 
     def __repr__(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _arrow, _core
+from ._arguments import flag, numbers
 from ._progress import Progress, Wanted, require_progress
 from .errors import FlussError
 from .filters import Predicate
@@ -27,13 +28,10 @@ class TableScan(_Answer):
 
     def project(self, indices: Sequence[int]) -> TableScan:
         """Read these columns only, in this order."""
-        if isinstance(indices, (str, bytes)):
-            raise TypeError("indices must be a list of int")
-        for index in indices:
-            require(index, int, "column index")
+        self._columns = numbers(indices, "indices")
+        for index in self._columns:
             if index < 0:
                 raise OverflowError(f"column index {index} is negative")
-        self._columns = list(indices)
         return self
 
     def project_by_name(self, names: Sequence[str]) -> TableScan:
@@ -61,7 +59,7 @@ class TableScan(_Answer):
         """Let the server leave out batches without a matching row; `exact` also filters here."""
         require(predicate, Predicate, "predicate")
         self._predicate = predicate
-        self._exact = exact
+        self._exact = flag(exact, "exact")
         return self
 
     def _names(self) -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Union
 
 from . import _arrow, _core
+from ._arguments import mapping
 from ._progress import Progress, Wanted, require_progress
 from .errors import ErrorCode, FlussError
 from .futures import (
@@ -68,7 +69,10 @@ class LogScanner(_Answer):
 
     def subscribe_buckets(self, bucket_offsets: Mapping[int, Start]) -> None:
         self._require_kind(False, "subscribe_partition_buckets")
-        self._subscribe([(-1, b, offset) for b, offset in self._entries(bucket_offsets)])
+        entries = self._entries(bucket_offsets, "bucket_offsets")
+        for bucket, _ in entries:
+            require(bucket, int, "bucket_offsets key")
+        self._subscribe([(-1, b, offset) for b, offset in entries])
 
     def subscribe_partition(self, partition_id: int, bucket_id: int, start_offset: Start) -> None:
         self._require_kind(True, "subscribe")
@@ -78,7 +82,7 @@ class LogScanner(_Answer):
         self, partition_bucket_offsets: Mapping[tuple[int, int], Start]
     ) -> None:
         self._require_kind(True, "subscribe_buckets")
-        entries = self._entries(partition_bucket_offsets)
+        entries = self._entries(partition_bucket_offsets, "partition_bucket_offsets")
         for key, _ in entries:
             if not isinstance(key, tuple) or len(key) != 2:
                 raise TypeError(
@@ -140,11 +144,9 @@ class LogScanner(_Answer):
         return (info.table_id, -1, bucket)
 
     @staticmethod
-    def _entries(offsets: Mapping) -> list:
-        if not isinstance(offsets, Mapping):
-            raise TypeError(f"the offsets must be a dict, not {type(offsets).__name__}")
-        if not offsets:
-            raise FlussError("no buckets given: the dict is empty")
+    def _entries(offsets: Mapping, name: str) -> list:
+        if not mapping(offsets, name):
+            raise FlussError(f"no buckets given: {name} is empty")
         return list(offsets.items())
 
     def _require_kind(self, partitioned: bool, other: str) -> None:

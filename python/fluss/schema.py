@@ -7,28 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _arrow, _core, _types
+from ._arguments import optional, texts
 from .errors import FlussError
 from .values import TablePath, _Answer, require
 
 
 def names_of(names: Sequence[str] | None, argument: str) -> list[str] | None:
     """A list of str; a lone str is no sequence of names."""
-    if names is None:
-        return None
-    if isinstance(names, str) or not isinstance(names, Sequence):
-        raise TypeError(f"{argument} must be a list of str, not {type(names).__name__}")
-    for name in names:
-        require(name, str, f"{argument} element")
-    return list(names)
-
-
-def numbers_of(numbers: Sequence[int], argument: str) -> list[int]:
-    """A list of int."""
-    if isinstance(numbers, (str, bytes)) or not isinstance(numbers, Sequence):
-        raise TypeError(f"{argument} must be a list of int, not {type(numbers).__name__}")
-    for number in numbers:
-        require(number, int, f"{argument} element")
-    return list(numbers)
+    return None if names is None else texts(names, argument)
 
 
 class Schema:
@@ -52,6 +38,7 @@ class Schema:
         if not hasattr(schema, "__arrow_c_schema__"):
             raise FlussError(f"schema must be a pyarrow.Schema, not {type(schema).__name__}")
         keys = names_of(primary_keys, "primary_keys")
+        optional(auto_increment_column, str, "auto_increment_column")
         try:
             plain = _core.schema_from_arrow(schema.__arrow_c_schema__())
             columns = _core.describe_schema(plain)[0]
@@ -77,8 +64,7 @@ class Schema:
         """
         require(text, str, "text")
         keys = names_of(primary_keys, "primary_keys")
-        if auto_increment_column is not None:
-            require(auto_increment_column, str, "auto_increment_column")
+        optional(auto_increment_column, str, "auto_increment_column")
         try:
             columns, key = _types.parse_columns(text)
             if key and keys:

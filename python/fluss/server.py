@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ._arguments import mapping
 from .errors import FlussError
 from .values import require
 
@@ -93,11 +94,13 @@ class Server:
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         require(listen, str, "listen")
+        if data_dir is not None and not isinstance(data_dir, (str, os.PathLike)):
+            raise TypeError(f"data_dir must be a path, not {type(data_dir).__name__}")
         self._handle: int | None = None
         pairs = [("bind.listeners", f"FLUSS://{listen}")]
         if data_dir is not None:
             pairs.append(("data.dir", os.fspath(data_dir)))
-        for key, value in (settings or {}).items():
+        for key, value in mapping({} if settings is None else settings, "settings").items():
             require(key, str, "settings key")
             text = str(value).lower() if isinstance(value, bool) else str(value)
             pairs.append((key, text))

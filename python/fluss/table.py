@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _arrow, _core
+from ._arguments import numbers
 from ._progress import Wanted
 from .errors import FlussError
 from .futures import FlussFuture
 from .lookup import Lookuper, PrefixLookuper, columns_of
 from .scan import TableScan
-from .schema import TableInfo, names_of, numbers_of
+from .schema import TableInfo, names_of
 from .values import TablePath, _Answer, require
 from .writer import AppendWriter, UpsertWriter
 
@@ -166,7 +167,7 @@ class TableUpsert(UpsertWriter):
     def partial_update_by_index(self, column_indices: Sequence[int]) -> TableUpsert:
         every = self._table._all_columns()
         names = []
-        for index in numbers_of(column_indices, "column_indices"):
+        for index in numbers(column_indices, "column_indices"):
             if not 0 <= index < len(every):
                 raise FlussError(f"column index {index} is not below {len(every)}")
             names.append(every[index])

@@ -6,6 +6,8 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 
+from ._arguments import optional, pairs, require
+
 EARLIEST_OFFSET = -2
 LATEST_OFFSET = -1
 
@@ -28,12 +30,6 @@ class ChangeType(enum.IntEnum):
 
     def __repr__(self) -> str:
         return f"ChangeType.{self.name}"
-
-
-def require(value: object, kind: type, name: str) -> None:
-    """TypeError when an argument is not of its type; a bool is no int."""
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise TypeError(f"{name} must be {kind.__name__}, not {type(value).__name__}")
 
 
 class TablePath:
@@ -258,10 +254,9 @@ class DatabaseDescriptor:
     def __init__(
         self, comment: str | None = None, custom_properties: Mapping[str, str] | None = None
     ) -> None:
-        if comment is not None:
-            require(comment, str, "comment")
-        self._comment = comment
-        self._properties = dict(custom_properties or {})
+        self._comment = optional(comment, str, "comment")
+        properties = {} if custom_properties is None else custom_properties
+        self._properties = dict(pairs(properties, "custom_properties"))
 
     @property
     def comment(self) -> str | None:
@@ -320,6 +315,7 @@ class LakeSnapshot:
         return dict(self._offsets)
 
     def get_bucket_offset(self, bucket: TableBucket) -> int | None:
+        require(bucket, TableBucket, "bucket")
         return self._offsets.get(bucket)
 
     def get_table_buckets(self) -> list[TableBucket]:
