@@ -143,6 +143,12 @@ static fluss_code_t check_column(const fl_type *type, const struct ArrowArray *a
                : fl_error_argument(err, "text is not UTF-8");
 }
 
+fluss_code_t fl_arrow_check_column(const fl_type *type, const struct ArrowArray *array,
+                                   fluss_error_t *err)
+{
+    return check_column(type, array, (check_range){.from = 0, .count = array->length}, err);
+}
+
 fluss_code_t fl_arrow_check(const fl_schema *schema, const struct ArrowArray *array,
                             fluss_error_t *err)
 {

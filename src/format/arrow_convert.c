@@ -178,9 +178,6 @@ static void fill_missing(struct ArrowArray *array)
 
 /* ---- nested and wide layouts ---- */
 
-static fluss_code_t convert_column(fl_convert_walk *walk, const fl_foreign *from, int64_t at,
-                                   int64_t count, const fl_type *type, struct ArrowArray *out);
-
 /* Offset `index` of a list, text or bytes, 32 or 64 bits wide. */
 static int64_t offset_at(const fl_foreign *from, bool is_large, int64_t index)
 {
@@ -256,8 +253,8 @@ static fluss_code_t convert_struct(fl_convert_walk *walk, const fl_foreign *from
         }
         fl_foreign child;
         FL_TRY(fl_foreign_child(from, (size_t)index, &child, walk->err));
-        const fluss_code_t rc = convert_column(walk, &child, from->array->offset + at, count,
-                                               &field->type, out->children[i]);
+        const fluss_code_t rc = fl_convert_column(walk, &child, from->array->offset + at, count,
+                                                  &field->type, out->children[i]);
         if (rc != 0) {
             fl_error_prefix(walk->err, "field '%s': ", field->name);
             return rc;
@@ -284,7 +281,7 @@ static fluss_code_t convert_list(fl_convert_walk *walk, const fl_foreign *from, 
         return convert_struct(walk, &child, first, last - first, &child_type, true,
                               out->children[0]);
     }
-    return convert_column(walk, &child, first, last - first, &child_type, out->children[0]);
+    return fl_convert_column(walk, &child, first, last - first, &child_type, out->children[0]);
 }
 
 static fluss_code_t convert_nulls(fl_convert_walk *walk, int64_t count, const fl_type *type,
@@ -309,8 +306,8 @@ static bool is_list(enum ArrowType type)
     return type == NANOARROW_TYPE_LIST || type == NANOARROW_TYPE_LARGE_LIST;
 }
 
-static fluss_code_t convert_column(fl_convert_walk *walk, const fl_foreign *from, int64_t at,
-                                   int64_t count, const fl_type *type, struct ArrowArray *out)
+fluss_code_t fl_convert_column(fl_convert_walk *walk, const fl_foreign *from, int64_t at,
+                               int64_t count, const fl_type *type, struct ArrowArray *out)
 {
     if (at + count > from->array->length) {
         return fl_error_argument(walk->err, "Arrow column of %lld values, %lld wanted",
@@ -326,6 +323,12 @@ static fluss_code_t convert_column(fl_convert_walk *walk, const fl_foreign *from
         kind == NANOARROW_TYPE_LARGE_STRING || kind == NANOARROW_TYPE_LARGE_BINARY;
     if (kind == NANOARROW_TYPE_NA) {
         return convert_nulls(walk, count, type, out);
+    }
+    if (kind == NANOARROW_TYPE_RUN_END_ENCODED) {
+        return fl_convert_runs(walk, from, at, count, type, out);
+    }
+    if (kind == NANOARROW_TYPE_FIXED_SIZE_LIST && type->root == FLUSS_ARRAY) {
+        return fl_convert_fixed_list(walk, from, at, count, type, out);
     }
     if (from->schema->dictionary == NULL && is_large && fl_arrow_layout_of(type) == FL_LAYOUT_VAR) {
         return convert_large_bytes(walk, from, at, count, out);
@@ -381,8 +384,8 @@ static fluss_code_t convert_columns(fl_convert_walk *walk, const fl_foreign *fro
         fl_foreign child;
         FL_TRY(fl_foreign_child(from, (size_t)find_field(from->schema, column->name), &child,
                                 walk->err));
-        const fluss_code_t rc = convert_column(walk, &child, array->offset, array->length,
-                                               &column->type, root->children[i]);
+        const fluss_code_t rc = fl_convert_column(walk, &child, array->offset, array->length,
+                                                  &column->type, root->children[i]);
         if (rc != 0) {
             fl_error_prefix(walk->err, "Field '%s': ", column->name);
             return rc;

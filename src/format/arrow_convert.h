@@ -29,6 +29,19 @@ fluss_code_t fl_convert_refuse(const fl_foreign *from, const fl_type *type, flus
 /** Fresh bitmap of values [from, from + count). */
 FLUSS_CHECKED fluss_code_t fl_convert_validity(fl_convert_walk *walk, const struct ArrowArray *in,
                                                int64_t from, int64_t count, struct ArrowArray *out);
+/** A column, whatever it is, as one of the type. @param at, count values of it, after its offset
+ * @param out an empty node of the type */
+FLUSS_CHECKED fluss_code_t fl_convert_column(fl_convert_walk *walk, const fl_foreign *from,
+                                             int64_t at, int64_t count, const fl_type *type,
+                                             struct ArrowArray *out);
+/** Runs, written out. */
+FLUSS_CHECKED fluss_code_t fl_convert_runs(fl_convert_walk *walk, const fl_foreign *from,
+                                           int64_t at, int64_t count, const fl_type *type,
+                                           struct ArrowArray *out);
+/** Lists of one size as an ARRAY. */
+FLUSS_CHECKED fluss_code_t fl_convert_fixed_list(fl_convert_walk *walk, const fl_foreign *from,
+                                                 int64_t at, int64_t count, const fl_type *type,
+                                                 struct ArrowArray *out);
 /** Value by value: whatever is not shared and not nested. */
 FLUSS_CHECKED fluss_code_t fl_convert_values(fl_convert_walk *walk, const fl_foreign *from,
                                              int64_t at, int64_t count, const fl_type *type,

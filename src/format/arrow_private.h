@@ -94,6 +94,10 @@ bool fl_arrow_text_is_valid(const struct ArrowArray *array);
  * where the type is NOT NULL. @return FLUSS_KIND_ARGUMENT */
 FLUSS_CHECKED fluss_code_t fl_arrow_check(const fl_schema *schema, const struct ArrowArray *array,
                                           fluss_error_t *err);
+/** The same for one column, all of its values. */
+FLUSS_CHECKED fluss_code_t fl_arrow_check_column(const fl_type *type,
+                                                 const struct ArrowArray *array,
+                                                 fluss_error_t *err);
 
 /* ---- columns of nulls ---- */
 /** Raise *size to the zero bytes that a column of `count` nulls needs; false: too many. */
@@ -131,6 +135,11 @@ FLUSS_CHECKED fluss_code_t fl_arrow_node_init(fl_arrow_owner *owner, const fl_ty
 FLUSS_CHECKED fluss_code_t fl_arrow_root_init(fl_arrow_owner *owner, const fl_schema *schema,
                                               int64_t row_count, struct ArrowArray *root,
                                               fluss_error_t *err);
+/** The values at `indexes` of a column of the type. @param out an empty node of `owner` */
+FLUSS_CHECKED fluss_code_t fl_arrow_take_column(fl_arrow_owner *owner, const fl_type *type,
+                                                const struct ArrowArray *from,
+                                                const int64_t *indexes, size_t count,
+                                                struct ArrowArray *out, fluss_error_t *err);
 /** Make `array`, root of a tree of this owner, releasable: from now on the arrays own the owner. */
 void fl_arrow_owner_publish(fl_arrow_owner *owner, struct ArrowArray *array);
 /** Lay out `view` as rows [from, from + count) of `array`, sharing its buffers; the owner must keep

@@ -200,6 +200,16 @@ static fluss_code_t check_indexes(const struct ArrowArray *array, const int64_t 
     return 0;
 }
 
+fluss_code_t fl_arrow_take_column(fl_arrow_owner *owner, const fl_type *type,
+                                  const struct ArrowArray *from, const int64_t *indexes,
+                                  size_t count, struct ArrowArray *out, fluss_error_t *err)
+{
+    take_walk walk = {.owner = owner, .err = err};
+    FL_TRY(check_indexes(from, indexes, count, err));
+    return take_column(&walk, type, from, (chosen){.indexes = indexes, .count = (int64_t)count},
+                       out);
+}
+
 fluss_code_t fl_arrow_take(const fl_schema *schema, const struct ArrowArray *array,
                            const int64_t *indexes, size_t count, struct ArrowArray *out,
                            fluss_error_t *err)
