@@ -242,10 +242,8 @@ static fluss_code_t add_table(fl_request *req, const fl_msg_pb_fetch_log_req_for
                            .asked = bucket,
                            .answer = &answers->buckets_resp[i],
                            .wait = {.request = req, .task.run = on_fired, .state = FL_WAIT_IDLE}};
-        state->visit.keys[index] = (fl_tablet_key){
-            .table_id = table->table_id,
-            .partition_id = fl_optional_id(bucket->has_partition_id, bucket->partition_id),
-            .bucket = bucket->bucket_id};
+        fl_visit_set(&state->visit, index, table->table_id, bucket->has_partition_id,
+                     bucket->partition_id, bucket->bucket_id);
     }
     return 0;
 }

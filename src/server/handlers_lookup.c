@@ -165,9 +165,13 @@ static fluss_code_t insert(fl_request *req, size_t index, fl_tablet *tablet, flu
 
 static void insert_each(fl_request *req, size_t index, fl_tablet *tablet)
 {
+    fl_msg_pb_lookup_resp_for_bucket *answer = &lookup_answers(req)[index];
     fluss_error_t err;
     const fluss_code_t rc = insert(req, index, tablet, &err);
-    FL_SET_BUCKET_ERROR(req, &lookup_answers(req)[index], rc, &err);
+    FL_SET_BUCKET_ERROR(req, answer, rc, &err);
+    if (answer->error_code == FLUSS_E_STORAGE_BACKPRESSURE) { /* only puts of version 2 know it */
+        answer->error_code = FLUSS_E_KV_STORAGE_EXCEPTION;
+    }
 }
 
 static const fl_write_steps insert_steps = {

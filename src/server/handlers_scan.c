@@ -109,10 +109,8 @@ void fl_handle_limit_scan(fl_request *req)
         fl_request_fail_nomem(req);
         return;
     }
-    state->visit.keys[0] = (fl_tablet_key){
-        .table_id = asked->table_id,
-        .partition_id = fl_optional_id(asked->has_partition_id, asked->partition_id),
-        .bucket = asked->bucket_id};
+    fl_visit_set(&state->visit, 0, asked->table_id, asked->has_partition_id, asked->partition_id,
+                 asked->bucket_id);
     state->visit.each = scan_each;
     state->visit.done = scan_done;
     req->state = state;

@@ -162,10 +162,8 @@ static void start_open(fl_request *req)
         fl_request_fail_nomem(req);
         return;
     }
-    state->visit.keys[0] = (fl_tablet_key){
-        .table_id = bucket->table_id,
-        .partition_id = fl_optional_id(bucket->has_partition_id, bucket->partition_id),
-        .bucket = bucket->bucket_id};
+    fl_visit_set(&state->visit, 0, bucket->table_id, bucket->has_partition_id, bucket->partition_id,
+                 bucket->bucket_id);
     state->visit.each = open_each;
     state->visit.done = reply;
     fl_visit_run(req);

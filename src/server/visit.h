@@ -48,8 +48,4 @@ void fl_visit_run(fl_request *request);
 /** The error for a bucket that is not here, or that is denied to the request. */
 fluss_code_t fl_visit_unknown(const fl_request *request, const fl_tablet_key *key,
                               fluss_error_t *err);
-static inline int64_t fl_optional_id(bool has, int64_t id)
-{
-    return has ? id : -1;
-}
 #endif

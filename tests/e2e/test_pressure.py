@@ -110,6 +110,10 @@ def test_rows_that_wait_take_bounded_memory(connection, gate, version, refusal):
         sent = [connection.send("PUT_KV", request, version=version) for request in requests]
         _, last = connection.answer(sent[-1])  # at once: it is refused
         assert codes(last) == [refusal]
+        keys = [[i, None] for i in range(1000, 3000)]
+        insert = {**table.lookup(keys), "insert_if_not_exists": True}
+        insert.update(acks=-1, timeout_ms=TIMEOUT_MS)
+        assert codes(connection.ask("LOOKUP", insert)) == [KV_STORAGE]
         taken = []
     for i, request_id in enumerate(sent[:-1]):
         _, answer = connection.answer(request_id)

@@ -15,20 +15,20 @@ import pytest
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
 sys.path.insert(0, str(HERE.parent / "interop"))
-from merge import DATABASE, OTHER_CODES, SEED, all_tables, create_database, run_table, short  # noqa: E402
+import merge  # noqa: E402
 from wire import Connection, Server  # noqa: E402
 
 STEPS = 25
 LINES = [json.loads(line) for line in (HERE / "merge.jsonl").read_text().splitlines()]
 RECORDED = {line["table"]: line for line in LINES}
-TABLES = all_tables()
+TABLES = merge.all_tables()
 
 
 @pytest.fixture(scope="module")
 def connection(tmp_path_factory):
     data_dir = tmp_path_factory.mktemp("merge") / "data"
     with Server(data_dir, "-o", "log.flush=os") as server, Connection(server.address) as opened:
-        create_database(opened)
+        merge.create_database(opened)
         yield opened
 
 
@@ -38,9 +38,12 @@ def test_every_table_is_recorded():
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_writes_have_the_outcome_of_the_official_server(connection, table):
-    table.create(connection, database=DATABASE)
-    ours, official = short(run_table(connection, table, SEED, STEPS)), RECORDED[table.name]
+    table.create(connection, database=merge.DATABASE)
+    ours, official = (
+        merge.short(merge.run_table(connection, table, merge.SEED, STEPS)),
+        RECORDED[table.name],
+    )
     for step, (a, b) in enumerate(zip(official["answers"], ours["answers"])):
-        assert a == b or (a[1], b[1]) in OTHER_CODES, f"step {step}"
+        assert a == b or (a[1], b[1]) in merge.OTHER_CODES, f"step {step}"
     for what in ("lookups", "scan", "changelog"):
         assert ours[what] == official[what], what

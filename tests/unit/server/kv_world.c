@@ -127,7 +127,8 @@ void world_init(world *w, const char *dir, const world_spec *spec)
     static const size_t cache_sizes[] = {0, 700, 1 << 20};
     *w = (world){.spec = *spec,
                  .next_id = 1,
-                 .memory.cache_size = cache_sizes[spec->table_id % (int64_t)FL_COUNT_OF(cache_sizes)]};
+                 .memory.cache_size =
+                     cache_sizes[spec->table_id % (int64_t)FL_COUNT_OF(cache_sizes)]};
     (void)snprintf(w->dir, sizeof(w->dir), "%s/%lld", dir, (long long)spec->table_id);
     fl_arena_init(&w->arena);
     for (size_t i = 0; i < KEY_COUNT; i++) {
