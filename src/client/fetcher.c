@@ -17,7 +17,8 @@
 
 enum {
     DECODE_HERE_BYTES_MAX = 64 * 1024,
-    ACTIVE_MS = 2000, /* fetch ahead so long after the last poll */
+    NOMEM_PAUSE_MS = 100, /* before the next try to fetch or ask when memory is out */
+    ACTIVE_MS = 2000,     /* fetch ahead so long after the last poll */
     RETRY_MS_MIN = 10,
     RETRY_MS_MAX = 1000,
     REMOTE_RETRIES_MAX = 5,
@@ -593,6 +594,9 @@ static void refresh(fl_scanner *scanner, const fl_scan_bucket *bucket)
 {
     refreshing *r = scanner->is_refreshing ? NULL : fl_calloc(1, sizeof(*r));
     if (r == NULL) {
+        if (!scanner->is_refreshing) {
+            fl_scanner_wake_at(scanner, fl_clock_ms() + NOMEM_PAUSE_MS);
+        }
         return;
     }
     *r = (refreshing){
@@ -609,6 +613,7 @@ static void refresh(fl_scanner *scanner, const fl_scan_bucket *bucket)
     scanner->is_refreshing =
         fl_metadata_refresh(scanner->client->metadata, want, on_refreshed, r, NULL) == 0;
     if (!scanner->is_refreshing) {
+        fl_scanner_wake_at(scanner, fl_clock_ms() + NOMEM_PAUSE_MS);
         end_refresh(r);
     }
 }
@@ -694,6 +699,9 @@ void fl_scanner_pump(fl_scanner *scanner)
         const char *address = is_active ? next_address(scanner, now, &wake_ms, &is_whole) : NULL;
         if (address != NULL) {
             fetch = build_fetch(scanner, address, is_whole, now, &arena, &sizes);
+        }
+        if (address != NULL && fetch == NULL && wake_ms > now + NOMEM_PAUSE_MS) {
+            wake_ms = now + NOMEM_PAUSE_MS; /* out of memory: once more, later */
         }
         (void)pthread_mutex_unlock(&scanner->lock);
         fluss_error_t err;

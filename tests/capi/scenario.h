@@ -9,8 +9,9 @@ void scenario_prepare(const char *servers);
 /**
  * Connect, create, append, write Arrow, upsert, delete, look up, scan, list, close, release.
  *
+ * @param reached the last step, static
  * @param err zeroed by the caller; says what failed first
  * @return 0: everything came as expected; else the first failure. Whatever was made is released
  */
-fluss_code_t scenario_run(const char *servers, fluss_error_t *err);
+fluss_code_t scenario_run(const char *servers, const char **reached, fluss_error_t *err);
 #endif

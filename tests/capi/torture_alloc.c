@@ -66,12 +66,13 @@ static bool live_once(const char *servers, long long from, long long to, int64_t
     atomic_store(&heap.count, 0);
     atomic_store(&heap.fail_to, to);
     atomic_store(&heap.fail_from, from);
-    const fluss_code_t rc = scenario_run(servers, &err);
+    const char *step = "";
+    const fluss_code_t rc = scenario_run(servers, &step, &err);
     atomic_store(&heap.fail_from, 0);
-    const bool reached = atomic_load(&heap.count) >= from;
+    const bool is_reached = atomic_load(&heap.count) >= from;
     if (size_from("FLUSS_TORTURE_TRACE", 0) != 0) {
-        (void)printf("%lld: %" PRId64 " ms, %" PRId64 " live, code %d: %s\n", from,
-                     now_ms() - started, (int64_t)atomic_load(&heap.live), rc, err.message);
+        (void)printf("%lld: %" PRId64 " ms, %" PRId64 " live, %s, code %d: %s\n", from,
+                     now_ms() - started, (int64_t)atomic_load(&heap.live), step, rc, err.message);
     }
     if (now_ms() - started > LIFE_MS_MAX) {
         (void)fprintf(stderr, "allocation %lld: %" PRId64 " ms\n", from, now_ms() - started);
@@ -86,13 +87,14 @@ static bool live_once(const char *servers, long long from, long long to, int64_t
             exit(1);
         }
     }
-    return reached;
+    return is_reached;
 }
 
 static void check_clean(const char *servers, int64_t baseline)
 {
     fluss_error_t err = {0};
-    must(scenario_run(servers, &err));
+    const char *reached;
+    must(scenario_run(servers, &reached, &err));
     const int64_t live = settled_live(baseline);
     if (live > baseline) {
         (void)fprintf(stderr, "%" PRId64 " blocks live, %" PRId64 " before\n", live, baseline);
@@ -107,8 +109,9 @@ int main(void)
     expect(fluss_set_allocator(take, resize, give) == 0);
     scenario_prepare(servers);
     fluss_error_t err = {0};
+    const char *reached;
     for (int i = 0; i < 5; i++) { /* fill the pools that the library keeps */
-        must(scenario_run(servers, &err));
+        must(scenario_run(servers, &reached, &err));
     }
     const int64_t baseline = atomic_load(&heap.live) + POOLED_MAX;
     const long long step = size_from("FLUSS_TORTURE_STEP", 13);
@@ -121,15 +124,15 @@ int main(void)
         lives++;
     }
     check_clean(servers, baseline);
-    const long long reached = n;
-    for (n = 1; n < reached; n += step * 4) {
+    const long long number = n;
+    for (n = 1; n < number; n += step * 4) {
         (void)live_once(servers, n, INT64_MAX, &failures);
         lives++;
     }
     check_clean(servers, baseline);
     server_stop();
-    (void)printf("%lld allocations, %" PRId64 " lives, %" PRId64 " of them with an error\n",
-                 reached, lives, failures);
+    (void)printf("%lld allocations, %" PRId64 " lives, %" PRId64 " of them with an error\n", number,
+                 lives, failures);
     expect(failures > 0);
     return 0;
 }

@@ -4,7 +4,8 @@
  * Method: this program has functions with the names of the socket calls, which the libraries use in
  * place of the C library's. The scenario runs with the n-th call failing, for n = 1, 2, … until
  * none is reached any more; in the ways of a full table of descriptors, a reset and an end of file.
- * FLUSS_TORTURE_STEP=1 takes every n, the default every 5th. The server is another process. */
+ * FLUSS_TORTURE_STEP=1 takes every n, the default; larger steps take every so many. The server is
+ * another process. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -128,9 +129,10 @@ static bool live_once(const char *servers, way how, long long n, int64_t *failur
     atomic_store(&net.count, 0);
     atomic_store(&net.way, (int)how);
     atomic_store(&net.fail_at, n);
-    const fluss_code_t rc = scenario_run(servers, &err);
+    const char *step = "";
+    const fluss_code_t rc = scenario_run(servers, &step, &err);
     atomic_store(&net.fail_at, 0);
-    const bool reached = atomic_load(&net.count) >= n;
+    const bool is_reached = atomic_load(&net.count) >= n;
     if (now_ms() - started > LIFE_MS_MAX) {
         (void)fprintf(stderr, "call %lld: %" PRId64 " ms\n", n, now_ms() - started);
         exit(1);
@@ -143,15 +145,16 @@ static bool live_once(const char *servers, way how, long long n, int64_t *failur
             exit(1);
         }
     }
-    return reached;
+    return is_reached;
 }
 
 int main(void)
 {
     const char *servers = server_start(NULL, 0);
     fluss_error_t err = {0};
+    const char *reached;
     scenario_prepare(servers);
-    const long long step = size_from("FLUSS_TORTURE_STEP", 5);
+    const long long step = size_from("FLUSS_TORTURE_STEP", 1);
     int64_t lives = 0, failures = 0, calls = 0;
     for (way how = RESET; how < WAY_COUNT; how++) {
         long long n = 1 + (long long)(time(NULL) + how) % step;
@@ -159,7 +162,7 @@ int main(void)
             lives++;
         }
         calls = n;
-        must(scenario_run(servers, &err));
+        must(scenario_run(servers, &reached, &err));
     }
     server_stop();
     (void)printf("%" PRId64 " calls, %" PRId64 " lives, %" PRId64 " of them with an error\n", calls,
