@@ -54,8 +54,8 @@ fluss_code_t fl_chunk_new(const fluss_bucket_t *bucket, fl_schema *schema, struc
     return 0;
 }
 
-/* The columns of a batch as they are on the wire. A batch of an older, narrower schema has only
- * those that it was written with. */
+/* The columns of a batch as they are on the wire. Of columns that were added after it was written
+ * the server makes nulls. */
 static fluss_code_t wire_schema(const fl_scan_plan *plan, const fl_schema *written,
                                 bool is_projected, fl_schema **out, fluss_error_t *err)
 {
@@ -63,11 +63,10 @@ static fluss_code_t wire_schema(const fl_scan_plan *plan, const fl_schema *writt
         *out = fl_schema_ref(written);
         return 0;
     }
-    size_t count = plan->wire_column_count;
-    while (count > 0 && (size_t)plan->wire_columns[count - 1] >= written->column_count) {
-        count--;
-    }
-    return fl_schema_project(written, (const uint32_t *)plan->wire_columns, count, out, err);
+    const uint32_t *columns = (const uint32_t *)plan->wire_columns;
+    const fl_schema *newest =
+        written->column_count > plan->table->schema->column_count ? written : plan->table->schema;
+    return fl_schema_project(newest, columns, plan->wire_column_count, out, err);
 }
 
 fluss_code_t fl_scan_arrange(const fl_scan_plan *plan, const fl_schema *from,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Server-side projection of an Arrow log batch: header, change types, a new message whose metadata
  * lists the field nodes and buffers of the chosen columns, and those buffers as they are stored.
+ * Columns that were added after the batch was written follow as columns of nulls, so that a reader
+ * need not know how old a batch is; the official server refuses such a batch.
  * Statistics are dropped. The header's other fields stay, the CRC too, which is therefore wrong for
  * a projected batch: readers know that and skip it. Batches without records pass unchanged.
  * Buffers must lie one behind the other, so a projection is never larger than what it comes from,
@@ -79,7 +81,76 @@ fluss_code_t fl_projection_check(const fl_schema *schema, const int32_t *columns
     return 0;
 }
 
-/* Shape and body size of the projected message. */
+/* ---- columns of nulls ---- */
+
+/* Where the next node, entry and buffer go; node NULL: they are counted alone. */
+typedef struct null_writer {
+    uint8_t *node, *entry, *body;
+    size_t position, node_count, buffer_count;
+    bool is_compressed; /* then a buffer of plain bytes begins with -1 */
+} null_writer;
+
+static void put_zeros(null_writer *w, size_t size)
+{
+    const size_t head = w->is_compressed && size != 0 ? sizeof(int64_t) : 0;
+    const size_t padded = fl_align_up(head + size, FL_ARROW_ALIGNMENT);
+    if (w->node != NULL) {
+        fl_arrow_head_put(w->entry, (int64_t)w->position, (int64_t)(head + size));
+        w->entry += FL_ARROW_ENTRY_SIZE;
+        memset(w->body + w->position, 0, padded);
+        if (head != 0) {
+            fl_store_i64(w->body + w->position, -1);
+        }
+    }
+    w->buffer_count++;
+    w->position += padded;
+}
+
+/* The types of a schema have a bounded depth. */
+static void put_nulls(null_writer *w, const fl_type *type, int64_t rows)
+{
+    const size_t offsets = rows > 0 ? ((size_t)rows + 1) * sizeof(int32_t) : 0;
+    if (w->node != NULL) {
+        fl_arrow_head_put(w->node, rows, type->nullable ? rows : 0);
+        w->node += FL_ARROW_ENTRY_SIZE;
+    }
+    w->node_count++;
+    put_zeros(w, type->nullable ? fl_bits_size(rows) : 0); /* under a null row: zeros, not nulls */
+    switch (fl_arrow_layout_of(type)) {
+    case FL_LAYOUT_BITS:
+        put_zeros(w, fl_bits_size(rows));
+        return;
+    case FL_LAYOUT_FIXED:
+        put_zeros(w, (size_t)rows * fl_arrow_width(type));
+        return;
+    case FL_LAYOUT_VAR:
+        put_zeros(w, offsets);
+        put_zeros(w, 0);
+        return;
+    case FL_LAYOUT_LIST: {
+        const fl_type child = fl_arrow_child_type(type, 0);
+        put_zeros(w, offsets);
+        put_nulls(w, &child, 0);
+        return;
+    }
+    case FL_LAYOUT_STRUCT:
+        for (size_t i = 0; i < type->field_count; i++) {
+            put_nulls(w, &type->fields[i].type, rows);
+        }
+        return;
+    }
+}
+
+static void put_added(null_writer *w, const fl_projection *projection, size_t from, int64_t rows)
+{
+    for (size_t i = from; i < projection->count; i++) {
+        put_nulls(w, &projection->newest->columns[projection->columns[i]].type, rows);
+    }
+}
+
+/* ---- the message ---- */
+
+/* Shape and body size of the chosen columns that are in the message. */
 static fluss_code_t measure(const fl_arrow_message *message, column_walk walk, size_t count,
                             fl_arrow_head *head, size_t *body_size, fluss_error_t *err)
 {
@@ -110,9 +181,11 @@ static fluss_code_t measure(const fl_arrow_message *message, column_walk walk, s
     return 0;
 }
 
-static void store_message(const fl_arrow_message *message, column_walk walk, size_t count,
-                          const fl_arrow_head *head, size_t body_size, uint8_t *to)
+/* @param count of the chosen columns, those that are in the message */
+static void store_message(const fl_arrow_message *message, const fl_projection *projection,
+                          size_t count, const fl_arrow_head *head, size_t body_size, uint8_t *to)
 {
+    column_walk walk = {.schema = projection->written, .columns = projection->columns};
     uint8_t *node = to + fl_arrow_head_nodes_at(head);
     uint8_t *entry = to + fl_arrow_head_buffers_at(head);
     uint8_t *body = to + fl_arrow_head_size(head);
@@ -134,13 +207,31 @@ static void store_message(const fl_arrow_message *message, column_walk walk, siz
             position += padded;
         }
     }
+    null_writer nulls = {.node = node,
+                         .entry = entry,
+                         .body = body,
+                         .position = position,
+                         .is_compressed = head->compression != FL_COMPRESS_NONE};
+    put_added(&nulls, projection, count, message->row_count);
     fl_arrow_head_store(head, message->row_count, (int64_t)body_size, to);
 }
 
-static fluss_code_t project_message(const fl_log_batch *batch, const fl_schema *schema,
-                                    const uint32_t *columns, size_t count, fl_buf *out,
-                                    fluss_error_t *err)
+/* How many of the chosen columns the batch was written with: the first ones, as columns are added
+ * at the end. */
+static size_t written_count(const fl_projection *projection)
 {
+    size_t count = projection->count;
+    while (count > 0 && projection->columns[count - 1] >= projection->written->column_count) {
+        count--;
+    }
+    return count;
+}
+
+static fluss_code_t project_message(const fl_log_batch *batch, const fl_projection *projection,
+                                    fl_buf *out, fluss_error_t *err)
+{
+    const fl_schema *schema = projection->written;
+    const size_t count = written_count(projection);
     fl_arrow_message message;
     FL_TRY(fl_arrow_message_open(batch->payload, &message, err));
     size_t nodes = 0, buffers = 0;
@@ -153,10 +244,16 @@ static fluss_code_t project_message(const fl_log_batch *batch, const fl_schema *
                                 "and %zu",
                                 message.node_count, message.buffer_count, nodes, buffers);
     }
-    const column_walk walk = {.schema = schema, .columns = columns};
+    const column_walk walk = {.schema = schema, .columns = projection->columns};
     fl_arrow_head head;
     size_t body_size;
     FL_TRY(measure(&message, walk, count, &head, &body_size, err));
+    null_writer nulls = {.position = body_size,
+                         .is_compressed = head.compression != FL_COMPRESS_NONE};
+    put_added(&nulls, projection, count, message.row_count);
+    head.node_count += nulls.node_count;
+    head.buffer_count += nulls.buffer_count;
+    body_size = nulls.position;
     const size_t header_size = fl_log_batch_header_size(batch->magic, 0);
     const size_t message_at = header_size + batch->change_types.size;
     const size_t total = message_at + fl_arrow_head_size(&head) + body_size;
@@ -173,25 +270,26 @@ static fluss_code_t project_message(const fl_log_batch *batch, const fl_schema *
     if (batch->change_types.size != 0) {
         memcpy(to + header_size, batch->change_types.data, batch->change_types.size);
     }
-    store_message(&message, walk, count, &head, body_size, to + message_at);
+    store_message(&message, projection, count, &head, body_size, to + message_at);
     out->size += total;
     return 0;
 }
 
-fluss_code_t fl_log_batch_project(const fl_log_batch *batch, const fl_schema *schema,
-                                  const uint32_t *columns, size_t count, fl_buf *out,
-                                  fluss_error_t *err)
+fluss_code_t fl_log_batch_project(const fl_log_batch *batch, const fl_projection *projection,
+                                  fl_buf *out, fluss_error_t *err)
 {
-    if (count == 0) {
+    const uint32_t *columns = projection->columns;
+    if (projection->count == 0) {
         return no_columns(err);
     }
-    for (size_t i = 0; i < count; i++) {
-        FL_TRY(check_next(schema, i, columns[i], i != 0 ? (int64_t)columns[i - 1] : -1, err));
+    for (size_t i = 0; i < projection->count; i++) {
+        FL_TRY(check_next(projection->newest, i, columns[i], i != 0 ? (int64_t)columns[i - 1] : -1,
+                          err));
     }
     if (batch->record_count == 0) {
         return fl_buf_append_slice(out, batch->bytes, err);
     }
-    const fluss_code_t rc = project_message(batch, schema, columns, count, out, err);
+    const fluss_code_t rc = project_message(batch, projection, out, err);
     if (rc == FLUSS_E_CORRUPT_MESSAGE) {
         if (err != NULL) {
             err->code = FLUSS_E_CORRUPT_RECORD;

@@ -34,7 +34,7 @@ static fluss_code_t check_projection(const fl_tablet *tablet,
                                table->projected_fields_count, err);
 }
 
-/* One batch; an older, narrower schema lacks the last of the columns. */
+/* One batch, of any of the table's schemas. */
 static fluss_code_t project_batch(const fl_table_info *info, const fl_log_batch *batch,
                                   const fl_msg_pb_fetch_log_req_for_table *table, fl_buf *out,
                                   fluss_error_t *err)
@@ -48,12 +48,11 @@ static fluss_code_t project_batch(const fl_table_info *info, const fl_log_batch 
                         (int)batch->schema_id, (int)info->schema_count);
     }
     /* Checked before: not negative, rising; so they are unsigned as they stand. */
-    const uint32_t *columns = (const uint32_t *)table->projected_fields;
-    size_t count = table->projected_fields_count;
-    while (count > 1 && columns[count - 1] >= version->schema->column_count) {
-        count--;
-    }
-    return fl_log_batch_project(batch, version->schema, columns, count, out, err);
+    const fl_projection projection = {.written = version->schema,
+                                      .newest = info->desc->schema,
+                                      .columns = (const uint32_t *)table->projected_fields,
+                                      .count = table->projected_fields_count};
+    return fl_log_batch_project(batch, &projection, out, err);
 }
 
 static fluss_code_t project(const fl_table_info *info, fl_slice records,

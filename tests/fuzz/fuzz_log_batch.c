@@ -120,7 +120,8 @@ static void read_batch(const fl_schema *schema, fl_slice bytes, bool is_arrow)
     fl_buf out;
     fl_buf_init(&out, BUF_MAX);
     const uint32_t columns[] = {0, 1};
-    if (fl_log_batch_project(&batch, schema, columns, 2, &out, NULL) == 0) {
+    if (fl_log_batch_project(&batch, &(fl_projection){schema, schema, columns, 2}, &out, NULL) ==
+        0) {
         fl_log_batch projected;
         const fluss_code_t rc = fl_log_batch_open(fl_buf_slice(&out), true, &projected, NULL);
         FL_ASSERT(rc == 0 && projected.bytes.size == out.size);

@@ -170,7 +170,8 @@ int crosscheck_project(struct ArrowSchema *types, const uint8_t *bytes, size_t s
     fluss_code_t rc;
     FL_TRY_OUT(fl_arrow_schema_to(types, &schema, &error));
     FL_TRY_OUT(fl_log_batch_open(fl_slice_of(bytes, size), true, &batch, &error));
-    FL_TRY_OUT(fl_log_batch_project(&batch, schema, columns, count, &buf, &error));
+    FL_TRY_OUT(fl_log_batch_project(&batch, &(fl_projection){schema, schema, columns, count}, &buf,
+                                    &error));
     *out = fl_buf_take(&buf, out_size);
 out:
     fl_buf_deinit(&buf);

@@ -136,7 +136,9 @@ static fluss_code_t run_project(torture *t)
     fl_buf_init(&out, BUF_MAX);
     fluss_code_t rc;
     FL_TRY_OUT(fl_log_batch_open(fl_buf_slice(&t->batch), true, &batch, &error));
-    rc = fl_log_batch_project(&batch, t->schema, columns, FL_COUNT_OF(columns), &out, &error);
+    rc = fl_log_batch_project(&batch,
+                              &(fl_projection){t->schema, t->schema, columns, FL_COUNT_OF(columns)},
+                              &out, &error);
 out:
     fl_buf_deinit(&out);
     return rc;

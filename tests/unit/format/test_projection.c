@@ -42,7 +42,7 @@ static void check_projection(const fl_schema *schema, const struct ArrowArray *a
     fl_buf out;
     fl_buf_init(&out, BUF_MAX);
     OK(fl_buf_append_byte(&out, 0xAA, &error)); /* it appends */
-    OK(fl_log_batch_project(batch, schema, columns, count, &out, &error));
+    OK(fl_log_batch_project(batch, &(fl_projection){schema, schema, columns, count}, &out, &error));
     assert_int_equal(out.data[0], 0xAA);
     fl_log_batch projected;
     OK(fl_log_batch_open(fl_slice_of(out.data + 1, out.size - 1), true, &projected, &error));
@@ -111,6 +111,47 @@ static void chosen_columns_come_back_unchanged(void **state)
     fl_schema_unref(schema);
 }
 
+/* Columns of every type are added to a table that had one. */
+static void columns_that_came_later_are_null(void **state)
+{
+    (void)state;
+    fl_schema *newest = SCHEMA("id INT", ALL_TYPES, "below ROW<a INT NOT NULL, b STRING NOT NULL>");
+    const uint32_t first[] = {0};
+    fl_schema *written;
+    OK(fl_schema_project(newest, first, 1, &written, &error));
+    struct ArrowArray array = random_array(written, 77, 20, 3);
+    for (int codec = FL_COMPRESS_NONE; codec <= FL_COMPRESS_ZSTD; codec++) {
+        fl_buf bytes = batch_of(written, &array, 0, true, (fl_compression)codec);
+        fl_log_batch batch, projected;
+        OK(fl_log_batch_open(fl_buf_slice(&bytes), true, &batch, &error));
+        for (uint32_t last = 1; last < newest->column_count; last++) {
+            const uint32_t both[] = {0, last};
+            const size_t skipped = last % 2; /* with and without a column that is there */
+            fl_schema *narrow;
+            struct ArrowArray read;
+            fl_buf out;
+            fl_buf_init(&out, BUF_MAX);
+            OK(fl_schema_project(newest, both + skipped, 2 - skipped, &narrow, &error));
+            OK(fl_log_batch_project(&batch,
+                                    &(fl_projection){written, newest, both + skipped, 2 - skipped},
+                                    &out, &error));
+            OK(fl_log_batch_open(fl_buf_slice(&out), true, &projected, &error));
+            OK(fl_arrow_read(narrow, projected.payload, NULL, &read, &error));
+            assert_int_equal(read.length, 77);
+            const bool is_nullable = newest->columns[last].type.nullable; /* if not: zeros */
+            assert_int_equal(read.children[1 - skipped]->null_count, is_nullable ? 77 : 0);
+            assert_true(skipped == 1 || read.children[0]->null_count < 77);
+            release(&read);
+            fl_schema_unref(narrow);
+            fl_buf_deinit(&out);
+        }
+        fl_buf_deinit(&bytes);
+    }
+    release(&array);
+    fl_schema_unref(written);
+    fl_schema_unref(newest);
+}
+
 static void batches_without_records_pass_unchanged(void **state)
 {
     (void)state;
@@ -121,7 +162,7 @@ static void batches_without_records_pass_unchanged(void **state)
     fl_buf out;
     fl_buf_init(&out, BUF_MAX);
     OK(fl_log_batch_open(bytes, true, &batch, &error));
-    OK(fl_log_batch_project(&batch, schema, columns, 1, &out, &error));
+    OK(fl_log_batch_project(&batch, &(fl_projection){schema, schema, columns, 1}, &out, &error));
     assert_true(fl_slice_equal(fl_buf_slice(&out), bytes));
     fl_buf_deinit(&out);
     free_bytes(bytes);
@@ -153,8 +194,11 @@ static void wrong_columns_are_refused(void **state)
         assert_int_equal(fl_projection_check(schema, cases[i].columns, cases[i].count, &error),
                          FLUSS_E_INVALID_COLUMN_PROJECTION);
         assert_non_null(strstr(error.message, cases[i].message));
-        assert_int_equal(fl_log_batch_project(&batch, schema, (const uint32_t *)cases[i].columns,
-                                              cases[i].count, &out, &error),
+        assert_int_equal(fl_log_batch_project(&batch,
+                                              &(fl_projection){schema, schema,
+                                                               (const uint32_t *)cases[i].columns,
+                                                               cases[i].count},
+                                              &out, &error),
                          FLUSS_E_INVALID_COLUMN_PROJECTION);
         assert_int_equal(out.size, 0);
     }
@@ -175,8 +219,9 @@ static void a_batch_that_does_not_fit_the_schema_is_corrupt(void **state)
     fl_buf out;
     fl_buf_init(&out, BUF_MAX);
     OK(fl_log_batch_open(bytes, true, &batch, &error));
-    assert_int_equal(fl_log_batch_project(&batch, schema, columns, 1, &out, &error),
-                     FLUSS_E_CORRUPT_RECORD);
+    assert_int_equal(
+        fl_log_batch_project(&batch, &(fl_projection){schema, schema, columns, 1}, &out, &error),
+        FLUSS_E_CORRUPT_RECORD);
     assert_int_equal(error.code, FLUSS_E_CORRUPT_RECORD);
     fl_buf_deinit(&out);
     free_bytes(bytes);
@@ -196,8 +241,9 @@ static void buffers_that_overlap_are_refused(void **state)
     fl_buf out;
     fl_buf_init(&out, BUF_MAX);
     OK(fl_log_batch_open(bytes, true, &batch, &error));
-    assert_int_equal(fl_log_batch_project(&batch, schema, columns, 2, &out, &error),
-                     FLUSS_E_CORRUPT_RECORD);
+    assert_int_equal(
+        fl_log_batch_project(&batch, &(fl_projection){schema, schema, columns, 2}, &out, &error),
+        FLUSS_E_CORRUPT_RECORD);
     fl_buf_deinit(&out);
     free_bytes(bytes);
     fl_schema_unref(schema);
@@ -220,8 +266,9 @@ static void flipped_batches_never_crash(void **state)
         fl_buf out;
         fl_buf_init(&out, BUF_MAX);
         if (fl_log_batch_open(fl_buf_slice(&bytes), true, &batch, &error) == 0 &&
-            fl_log_batch_project(&batch, schema, columns, FL_COUNT_OF(columns), &out, &error) ==
-                0) {
+            fl_log_batch_project(&batch,
+                                 &(fl_projection){schema, schema, columns, FL_COUNT_OF(columns)},
+                                 &out, &error) == 0) {
             assert_true(out.size < 2 * bytes.size);
         }
         fl_buf_deinit(&out);
@@ -235,6 +282,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chosen_columns_come_back_unchanged),
+        cmocka_unit_test(columns_that_came_later_are_null),
         cmocka_unit_test(batches_without_records_pass_unchanged),
         cmocka_unit_test(wrong_columns_are_refused),
         cmocka_unit_test(a_batch_that_does_not_fit_the_schema_is_corrupt),
