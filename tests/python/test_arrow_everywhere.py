@@ -122,22 +122,26 @@ def test_what_the_package_reads_it_writes(connection, database):
     assert [row["id"] for row in rows_of(target)] == [0, 2, 4, 5, 6, 7, 8, 9]
 
 
+RUNS = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3, 6], pa.int32()), ["a", None, "b"])
 LAYOUTS = {
-    "sliced": pa.table({"v": pa.array(["x", None, "longer than a view", "z", "w"]).slice(1, 3)}),
-    "dictionary": pa.table({"v": pa.array(["a", None, "a", "b"]).dictionary_encode()}),
-    "sliced dictionary": pa.table({"v": pa.array(["q", "a", None, "a"]).dictionary_encode()[1:]}),
-    "large string": pa.table({"v": pa.array(["a", None, ""], pa.large_string())}),
-    "string view": pa.table(
-        {"v": pa.array(["a", None, "longer than twelve bytes"]).cast("string_view")}
-    ),
-    "chunks": pa.table({"v": pa.chunked_array([["a"], [], [None, "b"]])}),
+    "sliced": pa.array(["x", None, "longer than a view", "z", "w"]).slice(1, 3),
+    "dictionary": pa.array(["a", None, "a", "b"]).dictionary_encode(),
+    "sliced dictionary": pa.array(["q", "a", None, "a"]).dictionary_encode()[1:],
+    "dictionary of large strings": pa.array(["a", "b", "a"], pa.large_string()).dictionary_encode(),
+    "large string": pa.array(["a", None, ""], pa.large_string()),
+    "string view": pa.array(["a", None, "longer than twelve bytes"]).cast("string_view"),
+    "sliced string view": pa.array(["q", None, "longer than twelve bytes"]).cast("string_view")[1:],
+    "runs": RUNS,
+    "sliced runs": RUNS.slice(1, 4),
+    "chunks": pa.chunked_array([["a"], [], [None, "b"]]),
+    "no rows": pa.array([], pa.string()),
 }
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("keyed", [False, True])
 def test_layouts_of_text(connection, database, layout, keyed):
-    column = LAYOUTS[layout]["v"]
+    column = LAYOUTS[layout]
     given = pa.table({"id": pa.array(range(len(column)), pa.int32()), "v": column})
     schema = pa.schema([("id", pa.int32()), ("v", pa.string())])
     table = make(connection, database, schema, ["id"] if keyed else None)
@@ -147,30 +151,48 @@ def test_layouts_of_text(connection, database, layout, keyed):
     assert [row["v"] for row in rows_of(table)] == column.to_pylist()
 
 
+INTS = pa.list_(pa.int32())
 NESTED = {
-    "list": (pa.list_(pa.int32()), pa.array([[9], [1, None], None, []]).slice(1)),
-    "large list": (pa.list_(pa.int32()), pa.array([[1, 2], None], pa.large_list(pa.int32()))),
+    "list": (INTS, pa.array([[9], [1, None], None, []], INTS).slice(1)),
+    "large list": (INTS, pa.array([[9], [1, 2], None], pa.large_list(pa.int32())).slice(1)),
+    "list of one size": (
+        INTS,
+        pa.array([[9, 9], [1, 2], None, [3, None]], pa.list_(pa.int32(), 2)),
+    ),
+    "sliced list of one size": (
+        INTS,
+        pa.array([[9, 9], [1, 2], None, [3, 4]], pa.list_(pa.int32(), 2)).slice(1),
+    ),
+    "runs of numbers": (
+        pa.int64(),
+        pa.RunEndEncodedArray.from_arrays(pa.array([1, 3], pa.int16()), pa.array([7, None])),
+    ),
     "binary": (pa.binary(), pa.array([b"a", None, b""], pa.large_binary())),
-    "struct": (pa.struct([("a", pa.int32())]), pa.array([{"a": 7}, {"a": 1}, None]).slice(1)),
+    "struct": (
+        pa.struct([("a", pa.int32())]),
+        pa.array([{"a": 7}, {"a": 1}, None], pa.struct([("a", pa.int32())])).slice(1),
+    ),
     "map": (
         pa.map_(pa.string(), pa.int32()),
-        pa.array([[("k", 1)], None], pa.map_("string", "int32")),
+        pa.array([[("q", 0)], [("k", 1)], None], pa.map_("string", "int32")).slice(1),
+    ),
+    "dictionary in a list": (
+        pa.list_(pa.string()),
+        pa.ListArray.from_arrays([0, 2, 3], pa.array(["a", "b", "a"]).dictionary_encode()),
     ),
 }
 
 
 @pytest.mark.parametrize("kind", NESTED)
-def test_nested_layouts(connection, database, kind):
+@pytest.mark.parametrize("keyed", [False, True])
+def test_nested_layouts(connection, database, kind, keyed):
     declared, column = NESTED[kind]
-    if kind == "list":
-        column = column.cast(declared)
-    if kind == "struct":
-        column = column.cast(declared)
     given = pa.table({"id": pa.array(range(len(column)), pa.int32()), "v": column})
-    table = make(connection, database, pa.schema([("id", pa.int32()), ("v", declared)]))
-    writer = table.new_append().create_writer()
-    writer.write_arrow(given)
-    writer.flush().result(S_MAX)
+    schema = pa.schema([("id", pa.int32()), ("v", declared)])
+    table = make(connection, database, schema, ["id"] if keyed else None)
+    writer = table.new_upsert() if keyed else table.new_append()
+    with writer.create_writer() as opened:
+        opened.write_arrow(given)
     assert [row["v"] for row in rows_of(table)] == column.to_pylist()
 
 
