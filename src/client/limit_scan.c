@@ -30,9 +30,42 @@ enum { KV_BATCH_SIZE = 4 << 20 };
 
 static void ask(fl_op *op);
 
+static void on_closed(void *context, const fl_reply *reply, const fluss_error_t *failure,
+                      bool was_sent)
+{
+    (void)reply;
+    (void)failure;
+    (void)was_sent;
+    fl_client_unref(context);
+}
+
+/* Let the server forget a scan that is not read to its end: it keeps few of them. */
+static void close_scan(fl_op *op)
+{
+    const limit_scan *s = op->state;
+    const fl_metadata *metadata = op->client->metadata;
+    const char *address = fl_metadata_server(metadata, fl_metadata_leader(metadata, &s->bucket));
+    const fl_msg_scan_kv_request request = {.has_scanner_id = true,
+                                            .scanner_id = s->scanner_id,
+                                            .has_close_scanner = true,
+                                            .close_scanner = true};
+    const fl_call_spec spec = {.address = address,
+                               .key = FL_API_SCAN_KV,
+                               .message = &request,
+                               .timeout_ms = op->client->config->request_timeout_ms.number,
+                               .done = on_closed,
+                               .context = fl_client_ref(op->client)};
+    if (address == NULL || fl_rpc_call(op->client->rpc, &spec, NULL) != 0) {
+        fl_client_unref(op->client);
+    }
+}
+
 static void end(fl_op *op, const fluss_error_t *err)
 {
     limit_scan *s = op->state;
+    if (err != NULL && s->scanner_id.size != 0) {
+        close_scan(op);
+    }
     fluss_batches_t *batches = NULL;
     fluss_error_t failure;
     if (err == NULL && fl_batches_new(s->pieces, NULL, NULL, &batches, &failure) != 0) {
