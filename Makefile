@@ -4,7 +4,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 PREFIX ?= /usr/local
 PYTHON_VENV := .venv/bin/python
 
-.PHONY: all build setup quickstart test check interop bench sanitize fuzz install clean help
+.PHONY: all build setup quickstart test check interop bench sanitize fuzz wheel install clean help
 
 all: build ## set up the machine and build everything into build/ (the default)
 
@@ -35,6 +35,9 @@ sanitize: setup ## the tests under address and undefined-behaviour sanitizers
 fuzz: ## a minute of fuzzing (SECONDS_EACH=n for longer)
 	@tools/setup --fuzz
 	@tools/fuzz
+
+wheel: setup ## a Python wheel for this machine, with all libraries inside, into dist/
+	@tools/wheel
 
 install: build ## install command, libraries and header below PREFIX
 	@meson install -C build --no-rebuild --quiet $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))

@@ -3,9 +3,11 @@
 # Fetches nanoarrow's source package from the package index (hash checked) and unpacks nanoarrow and
 # the FlatBuffers run time that it carries into subprojects/nanoarrow, with our build file laid over
 # it. Does nothing when that is done already.
+#
+#   tools/unpack_nanoarrow.sh [PYTHON]   PYTHON: an interpreter with pip; default .venv's
 set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-bin=$top/.venv/bin
+python=${1:-$top/.venv/bin/python}
 target=$top/subprojects/nanoarrow
 overlay=$top/subprojects/overlays/nanoarrow/meson.build
 requirement=$top/tools/requirements-nanoarrow.txt
@@ -35,7 +37,7 @@ if ! cmp -s "$requirement" "$target/.unpacked"; then
         trap 'rm -rf "$backend"' EXIT
         stand_in_backend >"$backend/mesonpy.py"
         mkdir -p "$sdist"
-        PYTHONPATH=$backend "$bin/python" -m pip --disable-pip-version-check -q download --no-deps \
+        PYTHONPATH=$backend "$python" -m pip --disable-pip-version-check -q download --no-deps \
             --no-build-isolation --no-binary nanoarrow --require-hashes -r "$requirement" -d "$sdist"
     fi
     rm -rf "$target"

@@ -260,6 +260,7 @@ static PyGetSetDef batch_members[] = {
 };
 
 static PyType_Slot batch_slots[] = {
+    {Py_tp_new, fc_refuse_new},
     {Py_tp_dealloc, batch_dealloc},
     {Py_tp_methods, batch_methods},
     {Py_tp_getset, batch_members},
@@ -270,7 +271,7 @@ static PyType_Slot batch_slots[] = {
 PyType_Spec fc_batch_spec = {
     .name = "fluss._core.Batch",
     .basicsize = sizeof(fc_batch),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .slots = batch_slots,
 };
 
@@ -466,6 +467,7 @@ static PyMethodDef stream_methods[] = {
 };
 
 static PyType_Slot stream_slots[] = {
+    {Py_tp_new, fc_refuse_new},
     {Py_tp_dealloc, stream_dealloc},
     {Py_tp_methods, stream_methods},
     {0, NULL},
@@ -474,6 +476,6 @@ static PyType_Slot stream_slots[] = {
 PyType_Spec fc_stream_spec = {
     .name = "fluss._core.Stream",
     .basicsize = sizeof(fc_stream),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .flags = Py_TPFLAGS_DEFAULT,
     .slots = stream_slots,
 };

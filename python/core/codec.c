@@ -126,6 +126,7 @@ static PyMethodDef codec_methods[] = {
 };
 
 static PyType_Slot codec_slots[] = {
+    {Py_tp_new, fc_refuse_new},
     {Py_tp_dealloc, codec_dealloc},
     {Py_tp_methods, codec_methods},
     {Py_tp_doc, "The columns of a table, with their types."},
@@ -135,7 +136,7 @@ static PyType_Slot codec_slots[] = {
 PyType_Spec fc_codec_spec = {
     .name = "fluss._core.Codec",
     .basicsize = sizeof(fc_codec),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .flags = Py_TPFLAGS_DEFAULT,
     .slots = codec_slots,
 };
 

@@ -5,8 +5,8 @@
  * hands Arrow data over, and lets futures of the C library be awaited. Values, builders and
  * everything that is not hot are plain Python around it.
  *
- * - Limited API of CPython 3.11; heap types; all that is shared lives in the module's state, which
- *   each object points to (its type keeps the module alive).
+ * - Limited API of CPython 3.9 (compat.h); heap types; all that is shared lives in the module's
+ * state, which each object points to (its type keeps the module alive).
  * - Handles of the C library travel as capsules, released by the capsule.
  * - No library thread calls Python. The interpreter lock is released around every call that blocks
  *   or copies. */
@@ -14,8 +14,10 @@
 #define FLUSS_CORE_H
 #include <fluss/fluss.h>
 #include <fluss/fluss_arrow.h>
-#include <Python.h>
 #include <stdatomic.h>
+#include <string.h>
+
+#include "compat.h"
 
 /* ---- what the module shares ---- */
 typedef enum {
@@ -57,7 +59,7 @@ typedef enum {
 typedef struct fc_state {
     PyTypeObject *future_type, *await_type, *loop_type, *handle_type, *writer_type;
     PyTypeObject *records_type, *record_type, *batch_type, *stream_type, *codec_type;
-    /* Of the standard library. */
+    /* Of the standard library; the first two NULL until asyncio is needed, for it loads slowly. */
     PyObject *cancelled_error, *running_loop, *copy_context;
     PyObject *decimal, *datetime, *date, *time, *utc;
     /* Given by the Python half: fluss._core.setup(). */
@@ -67,7 +69,14 @@ typedef struct fc_state {
 } fc_state;
 
 fc_state *fc_state_of(PyObject *module);
-extern PyType_Spec fc_future_spec, fc_await_spec, fc_loop_spec, fc_handle_spec, fc_writer_spec;
+/** tp_new of types that only the package makes objects of. Returns NULL. */
+PyObject *fc_refuse_new(PyTypeObject *type, PyObject *args, PyObject *keywords);
+/** asyncio.CancelledError; NULL: an exception. Borrowed. */
+PyObject *fc_cancelled_error(const fc_state *state);
+/** Name of an object's type. New reference. */
+PyObject *fc_type_name_of(PyObject *object);
+extern PyType_Spec fc_future_spec, fc_await_spec, fc_await_before_am_send_spec, fc_loop_spec,
+    fc_handle_spec, fc_writer_spec;
 extern PyType_Spec fc_records_spec, fc_record_spec, fc_batch_spec, fc_stream_spec, fc_codec_spec;
 
 /* ---- errors.c ---- */

@@ -94,7 +94,7 @@ int fc_encode_fail(const fc_encoder *encoder, const char *format, ...)
 
 int fc_encode_mismatch(const fc_encoder *encoder, const char *wanted, PyObject *value)
 {
-    PyObject *name = PyType_GetName(Py_TYPE(value));
+    PyObject *name = fc_type_name_of(value);
     if (name != NULL) {
         fc_encode_fail(encoder, "Expected %s, got %U", wanted, name);
         Py_DECREF(name);
@@ -121,7 +121,7 @@ static int encode_bool(fc_encoder *encoder, PyObject *value, fluss_datum_t *out)
         out->v.b = value == Py_True;
         return 0;
     }
-    PyObject *name = PyType_GetQualName(Py_TYPE(value));
+    PyObject *name = fc_type_name_of(value);
     if (name == NULL) {
         return -1;
     }
@@ -392,7 +392,7 @@ static int encode_other_row(fc_encoder *encoder, const fc_type *row, PyObject *v
     if (!is_text && PySequence_Check(value)) {
         return encode_sequence_row(encoder, row, value, what, out);
     }
-    PyObject *name = PyType_GetName(Py_TYPE(value));
+    PyObject *name = fc_type_name_of(value);
     if (name != NULL) {
         fc_refuse(encoder->state, "%s must be a dict, list, or tuple; got %U", what, name);
         Py_DECREF(name);

@@ -11,7 +11,7 @@ static int encode_array(fc_encoder *encoder, const fc_type *type, PyObject *valu
                         fluss_datum_t *out)
 {
     if (!is_sequence(value)) {
-        PyObject *name = PyType_GetName(Py_TYPE(value));
+        PyObject *name = fc_type_name_of(value);
         if (name != NULL) {
             fc_encode_fail(encoder, "Expected sequence for Array column, got %U", name);
             Py_DECREF(name);

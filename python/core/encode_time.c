@@ -37,7 +37,7 @@ static bool is_a(PyObject *value, PyObject *type)
 /* pandas' missing value is an instance of datetime. */
 static bool is_nat(PyObject *value)
 {
-    PyObject *name = PyType_GetName(Py_TYPE(value));
+    PyObject *name = fc_type_name_of(value);
     const bool is = name != NULL && PyUnicode_CompareWithASCIIString(name, "NaTType") == 0;
     Py_XDECREF(name);
     PyErr_Clear();

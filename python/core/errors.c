@@ -10,7 +10,10 @@ PyObject *fc_raise(const fc_state *state, const fluss_error_t *err)
         return PyErr_NoMemory();
     }
     if (err->kind == FLUSS_KIND_CANCELLED && err->code == FLUSS_E_CLIENT) {
-        PyErr_SetNone(state->cancelled_error);
+        PyObject *type = fc_cancelled_error(state);
+        if (type != NULL) {
+            PyErr_SetNone(type);
+        }
         return NULL;
     }
     PyObject *text =

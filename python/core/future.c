@@ -135,8 +135,8 @@ static void fail_with_current(fc_future *self)
     if (traceback != NULL && error != NULL) {
         (void)PyException_SetTraceback(error, traceback);
     }
-    const bool is_cancelled =
-        error != NULL && PyErr_GivenExceptionMatches(error, self->state->cancelled_error);
+    const bool is_cancelled = error != NULL && self->state->cancelled_error != NULL &&
+                              PyErr_GivenExceptionMatches(error, self->state->cancelled_error);
     Py_XDECREF(type);
     Py_XDECREF(traceback);
     settle(self, is_cancelled ? FC_CANCELLED : FC_FAILED, error);
@@ -210,7 +210,10 @@ static PyObject *give(fc_future *self)
         return Py_NewRef(self->value);
     }
     if (self->status == FC_CANCELLED) {
-        PyErr_SetNone(self->state->cancelled_error);
+        PyObject *type = fc_cancelled_error(self->state);
+        if (type != NULL) {
+            PyErr_SetNone(type);
+        }
     } else {
         PyErr_SetObject((PyObject *)Py_TYPE(self->value), self->value);
     }
@@ -638,16 +641,27 @@ static PyMethodDef await_methods[] = {
     {0},
 };
 
-static PyType_Slot await_slots[] = {
-    {Py_tp_dealloc, await_dealloc}, {Py_tp_iter, await_self},       {Py_tp_iternext, await_next},
-    {Py_am_send, await_send},       {Py_tp_methods, await_methods}, {0, NULL},
-};
+#define AWAIT_SLOTS                                                                       \
+    {Py_tp_new, fc_refuse_new}, {Py_tp_dealloc, await_dealloc}, {Py_tp_iter, await_self}, \
+        {Py_tp_iternext, await_next},                                                     \
+    {                                                                                     \
+        Py_tp_methods, await_methods                                                      \
+    }
+static PyType_Slot await_slots[] = {AWAIT_SLOTS, {Py_am_send, await_send}, {0, NULL}};
+static PyType_Slot await_slots_before_am_send[] = {AWAIT_SLOTS, {0, NULL}};
 
 PyType_Spec fc_await_spec = {
     .name = "fluss._core.Await",
     .basicsize = sizeof(fc_await),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .flags = Py_TPFLAGS_DEFAULT,
     .slots = await_slots,
+};
+
+PyType_Spec fc_await_before_am_send_spec = {
+    .name = "fluss._core.Await",
+    .basicsize = sizeof(fc_await),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = await_slots_before_am_send,
 };
 
 /* ---- the type ---- */
@@ -669,7 +683,8 @@ static int set_blocking(fc_future *self, PyObject *value, void *unused)
 static PyObject *future_cancelled_error(fc_future *self, PyObject *unused)
 {
     (void)unused;
-    return PyObject_CallObject(self->state->cancelled_error, NULL);
+    PyObject *type = fc_cancelled_error(self->state);
+    return type == NULL ? NULL : PyObject_CallObject(type, NULL);
 }
 
 static PyObject *future_repr(fc_future *self)
@@ -745,6 +760,7 @@ static PyGetSetDef future_members[] = {
 };
 
 static PyType_Slot future_slots[] = {
+    {Py_tp_new, fc_refuse_new},
     {Py_tp_dealloc, future_dealloc},
     {Py_tp_traverse, future_traverse},
     {Py_tp_clear, future_clear},
@@ -760,7 +776,6 @@ static PyType_Slot future_slots[] = {
 PyType_Spec fc_future_spec = {
     .name = "fluss.FlussFuture",
     .basicsize = sizeof(fc_future),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE |
-             Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
     .slots = future_slots,
 };

@@ -77,8 +77,20 @@ static PyObject *loop_drain(fc_loop *self, PyObject *unused)
 
 PyObject *fc_running_loop(fc_state *state)
 {
-    PyObject *loop = PyObject_CallObject(state->running_loop, NULL);
-    return loop; /* asyncio._get_running_loop: None outside of a loop */
+    if (state->running_loop == NULL) { /* where nobody has loaded asyncio, no loop runs */
+        PyObject *modules = PyImport_GetModuleDict();
+        if (PyDict_GetItemString(modules, "asyncio") == NULL) {
+            Py_RETURN_NONE;
+        }
+        PyObject *asyncio = PyImport_ImportModule("asyncio");
+        state->running_loop =
+            asyncio == NULL ? NULL : PyObject_GetAttrString(asyncio, "_get_running_loop");
+        Py_XDECREF(asyncio);
+        if (state->running_loop == NULL) {
+            return NULL;
+        }
+    }
+    return PyObject_CallObject(state->running_loop, NULL); /* None outside of a loop */
 }
 
 static fc_loop *loop_new(fc_state *state, PyObject *loop)
@@ -172,16 +184,13 @@ static PyMethodDef loop_methods[] = {
 };
 
 static PyType_Slot loop_slots[] = {
-    {Py_tp_dealloc, loop_dealloc},
-    {Py_tp_traverse, loop_traverse},
-    {Py_tp_clear, loop_clear},
-    {Py_tp_methods, loop_methods},
-    {0, NULL},
+    {Py_tp_new, fc_refuse_new}, {Py_tp_dealloc, loop_dealloc}, {Py_tp_traverse, loop_traverse},
+    {Py_tp_clear, loop_clear},  {Py_tp_methods, loop_methods}, {0, NULL},
 };
 
 PyType_Spec fc_loop_spec = {
     .name = "fluss._core.LoopQueue",
     .basicsize = sizeof(fc_loop),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .slots = loop_slots,
 };

@@ -7,6 +7,18 @@ fc_state *fc_state_of(PyObject *module)
     return PyModule_GetState(module);
 }
 
+PyObject *fc_refuse_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    (void)args;
+    (void)keywords;
+    return PyErr_Format(PyExc_TypeError, "cannot create instances of %R", type);
+}
+
+PyObject *fc_type_name_of(PyObject *object)
+{
+    return PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__name__");
+}
+
 static PyObject *import_name(const char *module_name, const char *name)
 {
     PyObject *module = PyImport_ImportModule(module_name);
@@ -15,10 +27,16 @@ static PyObject *import_name(const char *module_name, const char *name)
     return object;
 }
 
+PyObject *fc_cancelled_error(const fc_state *state)
+{
+    if (state->cancelled_error == NULL) {
+        ((fc_state *)(uintptr_t)state)->cancelled_error = import_name("asyncio", "CancelledError");
+    }
+    return state->cancelled_error;
+}
+
 static int import_standard(fc_state *state)
 {
-    state->cancelled_error = import_name("asyncio", "CancelledError");
-    state->running_loop = import_name("asyncio", "_get_running_loop");
     state->copy_context = import_name("contextvars", "copy_context");
     state->decimal = import_name("decimal", "Decimal");
     state->datetime = import_name("datetime", "datetime");
@@ -65,13 +83,15 @@ static int intern_names(fc_state *state)
 static int add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
 {
     *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
-    return *type == NULL ? -1 : PyModule_AddType(module, *type);
+    const char *dot = strrchr(spec->name, '.');
+    return *type == NULL ? -1 : PyObject_SetAttrString(module, dot + 1, (PyObject *)*type);
 }
 
 static int add_types(PyObject *module, fc_state *state)
 {
+    PyType_Spec *await_spec = fc_has_am_send() ? &fc_await_spec : &fc_await_before_am_send_spec;
     return add_type(module, &fc_future_spec, &state->future_type) == 0 &&
-                   add_type(module, &fc_await_spec, &state->await_type) == 0 &&
+                   add_type(module, await_spec, &state->await_type) == 0 &&
                    add_type(module, &fc_loop_spec, &state->loop_type) == 0 &&
                    add_type(module, &fc_handle_spec, &state->handle_type) == 0 &&
                    add_type(module, &fc_writer_spec, &state->writer_type) == 0 &&
@@ -144,6 +164,21 @@ static PyObject *completed(PyObject *module, PyObject *unused)
     return fc_future_completed(fc_state_of(module));
 }
 
+/** running_loop() -> the event loop of this thread, or None */
+static PyObject *running_loop(PyObject *module, PyObject *unused)
+{
+    (void)unused;
+    return fc_running_loop(fc_state_of(module));
+}
+
+/** cancelled_error() -> asyncio.CancelledError */
+static PyObject *cancelled_error(PyObject *module, PyObject *unused)
+{
+    (void)unused;
+    PyObject *type = fc_cancelled_error(fc_state_of(module));
+    return type == NULL ? NULL : Py_NewRef(type);
+}
+
 static PyMethodDef module_methods[] = {
     {"setup", setup, METH_VARARGS, NULL},
     {"version", version, METH_NOARGS, NULL},
@@ -152,6 +187,8 @@ static PyMethodDef module_methods[] = {
     {"promise", fc_future_promise, METH_VARARGS, NULL},
     {"rebind", fc_future_rebind, METH_VARARGS, NULL},
     {"completed", completed, METH_NOARGS, NULL},
+    {"running_loop", running_loop, METH_NOARGS, NULL},
+    {"cancelled_error", cancelled_error, METH_NOARGS, NULL},
     {"new_batch", fc_batch_of_capsules, METH_VARARGS, NULL},
     {"arrow_fields", fc_arrow_fields, METH_O, NULL},
     {"open_stream", fc_stream_open, METH_O, NULL},

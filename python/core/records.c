@@ -18,11 +18,12 @@ static void records_dealloc(fc_records *self)
     Py_DECREF(type);
 }
 
-static PyType_Slot records_slots[] = {{Py_tp_dealloc, records_dealloc}, {0, NULL}};
+static PyType_Slot records_slots[] = {
+    {Py_tp_new, fc_refuse_new}, {Py_tp_dealloc, records_dealloc}, {0, NULL}};
 PyType_Spec fc_records_spec = {
     .name = "fluss._core.Records",
     .basicsize = sizeof(fc_records),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .flags = Py_TPFLAGS_DEFAULT,
     .slots = records_slots,
 };
 
@@ -379,6 +380,7 @@ static PyMethodDef record_methods[] = {
 };
 
 static PyType_Slot record_slots[] = {
+    {Py_tp_new, fc_refuse_new},
     {Py_tp_dealloc, record_dealloc},
     {Py_tp_getset, record_members},
     {Py_tp_methods, record_methods},
@@ -390,6 +392,6 @@ static PyType_Slot record_slots[] = {
 PyType_Spec fc_record_spec = {
     .name = "fluss.ScanRecord",
     .basicsize = sizeof(fc_record),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .flags = Py_TPFLAGS_DEFAULT,
     .slots = record_slots,
 };

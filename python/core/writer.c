@@ -119,6 +119,7 @@ static PyGetSetDef handle_members[] = {
 };
 
 static PyType_Slot handle_slots[] = {
+    {Py_tp_new, fc_refuse_new},
     {Py_tp_dealloc, handle_dealloc},
     {Py_tp_methods, handle_methods},
     {Py_tp_getset, handle_members},
@@ -131,7 +132,7 @@ static PyType_Slot handle_slots[] = {
 PyType_Spec fc_handle_spec = {
     .name = "fluss.WriteResultHandle",
     .basicsize = sizeof(fc_write_handle),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .flags = Py_TPFLAGS_DEFAULT,
     .slots = handle_slots,
 };
 
@@ -389,6 +390,7 @@ static PyMethodDef writer_methods[] = {
 };
 
 static PyType_Slot writer_slots[] = {
+    {Py_tp_new, fc_refuse_new},
     {Py_tp_dealloc, writer_dealloc},
     {Py_tp_methods, writer_methods},
     {0, NULL},
@@ -397,7 +399,7 @@ static PyType_Slot writer_slots[] = {
 PyType_Spec fc_writer_spec = {
     .name = "fluss._core.Writer",
     .basicsize = sizeof(fc_writer),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .slots = writer_slots,
 };
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import os
 import time
@@ -35,7 +34,7 @@ def _at_exit() -> None:
     for future, limit in [*((future, until) for future in _closing), *left]:
         try:
             future.exception(max(0.0, limit - time.monotonic()))
-        except (TimeoutError, asyncio.CancelledError):
+        except (TimeoutError, _core.cancelled_error()):
             continue
     _closing.clear()
 
@@ -117,7 +116,7 @@ class FlussConnection(_Answer):
         closed = self._closed
         if closed.cancelled():
             self._closed = closed = _core.close(self._handle)
-        if asyncio._get_running_loop() is None:
+        if _core.running_loop() is None:
             closed.result()
         return closed
 

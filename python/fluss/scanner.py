@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -350,7 +349,7 @@ class LogScanner(_Answer):
 
         def work(future: Any) -> Any:
             if before is not None:
-                with contextlib.suppress(asyncio.CancelledError):
+                with contextlib.suppress(_core.cancelled_error()):
                     FlussFuture.exception(before)
             return convert(self._read_all(schema, future, progress))
 
