@@ -155,6 +155,17 @@ fluss_code_t fl_access_require(const fl_request *req, fl_operation operation,
                                                          : "the cluster");
 }
 
+static fluss_code_t refuse_id(const fl_request *req, fl_operation operation, int64_t table_id,
+                              fluss_error_t *err)
+{
+    return fl_error(err, FLUSS_E_AUTHORIZATION_EXCEPTION, FLUSS_KIND_SERVER,
+                    "user '%s' from %s is not authorized: %s on the table with the id %lld is "
+                    "allowed by no ACL of the table, its database or the cluster",
+                    req->session->user, req->session->peer, fl_operation_name(operation),
+                    (long long)table_id);
+}
+
+/* Who may not see a table does not learn its name from its id. */
 fluss_code_t fl_access_require_table_id(const fl_request *req, fl_operation operation,
                                         int64_t table_id, fluss_error_t *err)
 {
@@ -166,7 +177,9 @@ fluss_code_t fl_access_require_table_id(const fl_request *req, fl_operation oper
         return fl_error(err, FLUSS_E_UNKNOWN_TABLE_OR_BUCKET, FLUSS_KIND_STATE,
                         "no table has the id %lld here", (long long)table_id);
     }
-    return fl_access_require(req, operation, &what, err);
+    return fl_access_allows(req, FL_OPERATION_DESCRIBE, &what)
+               ? fl_access_require(req, operation, &what, err)
+               : refuse_id(req, operation, table_id, err);
 }
 
 /* ---- requests that are answered bucket by bucket ---- */
@@ -210,11 +223,7 @@ fluss_code_t fl_access_denied(const fl_request *req, int64_t table_id, fluss_err
                                    compare_ids) == NULL) {
         return 0;
     }
-    return fl_error(err, FLUSS_E_AUTHORIZATION_EXCEPTION, FLUSS_KIND_SERVER,
-                    "user '%s' from %s is not authorized: %s on the table with the id %lld is "
-                    "allowed by no ACL of the table, its database or the cluster",
-                    req->session->user, req->session->peer, fl_operation_name(denials->operation),
-                    (long long)table_id);
+    return refuse_id(req, denials->operation, table_id, err);
 }
 
 fluss_code_t fl_access_fetch_log(fl_request *req, fluss_error_t *err)

@@ -260,6 +260,18 @@ def test_the_refusal_names_user_operation_and_resource(alice, world):
         assert part in caught.value.text
 
 
+def test_an_id_does_not_tell_the_name_of_an_unseen_table(alice, admin, world):
+    message = produce(world.log, batch(b"x"))
+    with pytest.raises(ServerError) as caught:
+        alice.ask("PRODUCE_LOG", message)
+    assert caught.value.code == NOT_AUTHORIZED and "log" not in caught.value.text
+    with (
+        granted(admin, acl("alice", DESCRIBE, TABLE)),
+        pytest.raises(ServerError, match="'access.log'"),
+    ):
+        alice.ask("PRODUCE_LOG", message)
+
+
 # ---- ACLs themselves ----
 
 
