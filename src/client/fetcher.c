@@ -22,7 +22,8 @@ enum {
     RETRY_MS_MIN = 10,
     RETRY_MS_MAX = 1000,
     REMOTE_RETRIES_MAX = 5,
-    FAILURES_MAX = 8 /* in a row, before a poll is told that metadata are refused */
+    FAILURES_MAX = 8, /* in a row, before a poll is told that something is not there */
+    STUCK_BYTES_MAX = 256 << 20
 };
 
 /* One bucket's part of a fetch. */
@@ -72,8 +73,11 @@ static void free_fetch(fl_fetch *fetch)
 
 /* ---- the end of a fetch ---- */
 
-static bool is_passing(const fluss_error_t *err)
+static bool is_passing(const fl_scan_bucket *bucket, const fluss_error_t *err)
 {
+    if (err->code == FLUSS_E_SCHEMA_NOT_EXIST && bucket->failed_count > FAILURES_MAX) {
+        return false; /* it will not come any more */
+    }
     return err->retriable || err->kind == FLUSS_KIND_NETWORK || err->kind == FLUSS_KIND_TIMEOUT ||
            err->code == FLUSS_E_FENCED_LEADER_EPOCH || err->code == FLUSS_E_INVALID_COORDINATOR ||
            err->code == FLUSS_E_UNKNOWN_SERVER_ERROR;
@@ -114,7 +118,7 @@ static void part_failed(fl_fetch *fetch, const fetch_part *part, fl_scan_bucket 
         fl_log(FL_LOG_DEBUG, "scanner", "bucket %d: %.800s", bucket->id.bucket, err->message);
         return;
     }
-    if (err->kind != FLUSS_KIND_CORRUPT && is_passing(err)) {
+    if (err->kind != FLUSS_KIND_CORRUPT && is_passing(bucket, err)) {
         if (err->code != FLUSS_E_UNKNOWN_SERVER_ERROR) {
             fl_metadata_forget_leader(fetch->client->metadata, &bucket->id);
         }
@@ -136,8 +140,14 @@ static void part_arrived(fl_fetch *fetch, fetch_part *part, fl_scan_bucket *buck
     fl_scanner *scanner = fetch->scanner;
     const bool is_stuck =
         part->records.size > 0 && part->pieces == NULL && part->offset == bucket->fetch_offset;
-    if (is_stuck && bucket->fetch_bytes_max < INT32_MAX / 2) {
+    if (is_stuck && bucket->fetch_bytes_max < STUCK_BYTES_MAX) {
         bucket->fetch_bytes_max *= 2; /* not even one batch fitted */
+    } else if (is_stuck && part->err.code == 0) {
+        fluss_error_t err;
+        (void)fl_error(&err, FLUSS_E_CORRUPT_RECORD, FLUSS_KIND_CORRUPT,
+                       "bucket %d, offset %lld: %zu bytes hold no whole batch", bucket->id.bucket,
+                       (long long)bucket->fetch_offset, part->records.size);
+        keep_failure(bucket, &err);
     }
     if (part->pieces != NULL) {
         *bucket->last = part->pieces;

@@ -283,6 +283,8 @@ def get_table_info(cluster, exchange):
 @handler
 def get_table_schema(cluster, exchange):
     table = cluster.table_at(exchange.message["table_path"])
+    if exchange.message.get("schema_id") not in (None, 1):
+        raise Refused(9, "no such schema")
     return {"schema_id": 1, "schema_json": json.dumps(json.loads(table.json)["schema"]).encode()}
 
 
