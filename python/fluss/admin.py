@@ -479,15 +479,18 @@ class FlussAdmin(_Answer):
         return _core.alter_cluster_configs(self._handle, pairs(changes, "changes"))
 
     def create_acls(self, acls: Sequence[Mapping[str, str]]) -> FlussFuture:
-        """Grant or deny; dicts with resource_type, resource, principal_type, principal, host,
-        operation, permission."""
+        """Grant rights; dicts with resource_type ("TABLE"), resource ("db.t"), principal_type
+        ("User", the default), principal, host ("*", the default), operation ("READ"), permission
+        ("ALLOW", the default). A future of the same dicts, each with `code`, 0 where it was made."""
         return _core.create_acls(self._handle, _acls(acls, "acls"), _rows)
 
     def list_acls(self, filter: Mapping[str, str] | None = None) -> FlussFuture:
+        """The rights that fit a filter, a dict with some of those keys; all without one."""
         filters = [] if filter is None or filter == {} else [filter]
         return _core.list_acls(self._handle, _acls(filters, "filter"), _rows)
 
     def drop_acls(self, filters: Sequence[Mapping[str, str]]) -> FlussFuture:
+        """Take away the rights that fit one of the filters; a future of them."""
         return _core.drop_acls(self._handle, _acls(filters, "filters"), _rows)
 
     def add_server_tag(self, server_ids: Sequence[int], tag: int) -> FlussFuture:

@@ -143,14 +143,27 @@ def test_without_an_acl_nobody_may(row, server, alice, kept_world, admin):
 
 
 @pytest.mark.parametrize("row", NEEDING, ids=lambda row: row.api)
-def test_the_right_operation_is_enough_and_no_other_is(row, alice, admin, kept_world):
-    wrong = []
-    for operation, (level, name) in itertools.product(OPERATIONS | {ALL}, levels(row)):
+def test_one_right_operation_is_enough(row, alice, admin, kept_world):
+    """Alone, on the resource and on each that encloses it; DESCRIBE by any operation."""
+    grants = itertools.product(implied(row.operation), levels(row)[-1:])
+    grants = [*grants, *itertools.product({row.operation}, levels(row)[:-1])]
+    refused = []
+    for operation, (level, name) in grants:
         prepared(row, admin, kept_world)
         with granted(admin, acl("alice", operation, level, name)):
-            if may(row, alice, kept_world) != (operation in implied(row.operation)):
-                wrong.append((operation, level))
-    assert wrong == []
+            if not may(row, alice, kept_world):
+                refused.append((operation, level))
+    assert refused == []
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in NEEDING if row.operation != DESCRIBE], ids=lambda row: row.api
+)
+def test_all_other_operations_together_are_not_enough(row, alice, admin, kept_world):
+    prepared(row, admin, kept_world)
+    wrong = itertools.product((OPERATIONS | {ALL}) - implied(row.operation), levels(row))
+    with granted(admin, *[acl("alice", operation, *where) for operation, where in wrong]):
+        assert not may(row, alice, kept_world)
 
 
 @pytest.mark.parametrize("row", NEEDING, ids=lambda row: row.api)
