@@ -122,7 +122,7 @@ static fluss_code_t fill_auto_increment(fl_kv_tablet *tablet, fluss_datum_t *row
         tablet->ids_end = tablet->next_id + count;
     }
     if (root == FLUSS_INT && tablet->next_id > INT32_MAX) {
-        return fl_error(err, FLUSS_E_INVALID_TARGET_COLUMN, FLUSS_KIND_SERVER,
+        return fl_error(err, FLUSS_E_SERVER_UNKNOWN, FLUSS_KIND_SERVER,
                         "the auto-increment column '%s' is an INT and has no value left",
                         fl_kv_latest(tablet)->columns[column].name);
     }

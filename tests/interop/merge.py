@@ -31,7 +31,7 @@ DATABASE = "merge"
 FULL_ROW_PERCENT, DELETE_PERCENT = 60, 20
 WRITERS = 2
 #: A code of the official server for which ours has another one on purpose (docs/wire-notes.md).
-OTHER_CODES = {(-1, 35): "engines that take whole rows only, and what exceeds an INT"}
+OTHER_CODES = {(-1, 35): "engines that take whole rows only"}
 
 #: Targets that cover all columns are a whole row for Fluss 1.0 and for us, not for 0.9.1, so
 #: a default engine is not given them. The bits of a NaN that is computed are nobody's promise.

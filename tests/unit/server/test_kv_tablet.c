@@ -588,6 +588,38 @@ static void no_id_is_given_twice_by_processes_that_are_killed(void **state)
     OK(fl_tree_remove(s.dir, &error));
 }
 
+static void an_int_column_without_a_value_left_refuses_rows(void **state)
+{
+    stage s;
+    world w;
+    fl_log_appended appended;
+    const world_spec spec = {
+        .columns = {"id INT NOT NULL", "number INT", "name STRING"},
+        .column_count = 3,
+        .key_count = 1,
+        .properties = {{"auto-increment", "number"}, {"table.auto-increment.cache-size", "1"}},
+        .property_count = 2,
+        .table_id = 1};
+    (void)state;
+    stage_init(&s);
+    OK(fl_kv_store_open(s.store_dir, &s.store, &error));
+    world_init(&w, s.dir, &spec);
+    w.next_id = INT32_MAX - 1;
+    world_open(&w, s.store);
+    insert_missing(&w, 0, 2);
+    assert_int_equal(id_of(&w, 1), INT32_MAX);
+    const int64_t end = fl_log_store_end_offset(w.log);
+    assert_int_equal(fl_kv_tablet_insert_missing(w.tablet, &w.encoded_keys[2], 1, world_now(&w),
+                                                 &appended, &error),
+                     FLUSS_E_SERVER_UNKNOWN);
+    assert_non_null(strstr(error.message, "number"));
+    assert_int_equal(fl_log_store_end_offset(w.log), end);
+    assert_int_equal(id_of(&w, 2), 0);
+    world_deinit(&w);
+    fl_kv_store_close(s.store);
+    OK(fl_tree_remove(s.dir, &error));
+}
+
 int main(void)
 {
     const char *seed = getenv("FLUSS_TEST_SEED");
@@ -596,6 +628,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_id_is_given_twice_by_processes_that_are_killed),
         cmocka_unit_test(tablets_are_what_the_model_says),
+        /* Last: it opens a store in this process, whose threads no fork after it would have. */
+        cmocka_unit_test(an_int_column_without_a_value_left_refuses_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
