@@ -94,7 +94,7 @@ static void remove_work(fl_work *work)
         fl_log(FL_LOG_WARNING, "server", "dropped bucket: %s", err.message);
     }
     if (fl_tablet_dir(tablet, dir, &err) == 0) {
-        fl_tree_remove_empty_parent(dir);
+        fl_tree_remove_empty_parents(dir, tablet->shard->server->data_dir);
     }
 }
 

@@ -63,14 +63,19 @@ fluss_code_t fl_tree_remove(const char *dir, fluss_error_t *err)
                           dir, strerror(error));
 }
 
-void fl_tree_remove_empty_parent(const char *dir)
+void fl_tree_remove_empty_parents(const char *dir, const char *root)
 {
     char path[PATH_SIZE];
-    char *slash = NULL;
-    if ((size_t)snprintf(path, sizeof(path), "%s", dir) < sizeof(path) &&
-        (slash = strrchr(path, '/')) != NULL) {
+    const size_t root_size = strlen(root);
+    if ((size_t)snprintf(path, sizeof(path), "%s", dir) >= sizeof(path) ||
+        strncmp(path, root, root_size) != 0) {
+        return;
+    }
+    for (char *slash; (slash = strrchr(path, '/')) != NULL && slash > path + root_size;) {
         *slash = '\0';
-        (void)rmdir(path);
+        if (rmdir(path) != 0) {
+            return;
+        }
     }
 }
 

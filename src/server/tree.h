@@ -7,8 +7,9 @@
 /** Remove a directory and all in it; a missing one is no error. Does not follow links.
  * @return FLUSS_E_STORAGE_EXCEPTION with path and reason. Thread: any. */
 FLUSS_CHECKED fluss_code_t fl_tree_remove(const char *dir, fluss_error_t *err);
-/** Remove the parent of `dir` if it is empty. Thread: any. */
-void fl_tree_remove_empty_parent(const char *dir);
+/** Remove the parents of `dir` as far as they are empty, below `root`, which is a prefix of it.
+ * fl_dir_make, at the same time, makes them anew. Thread: any. */
+void fl_tree_remove_empty_parents(const char *dir, const char *root);
 
 /** Whether a directory of the data directory belongs to something that exists. partition_id -1: of
  * the table. */

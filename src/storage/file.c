@@ -14,6 +14,8 @@
 
 #include "base/alloc.h"
 
+enum { MAKE_ATTEMPTS_MAX = 16 };
+
 struct fl_file_cache {
     pthread_mutex_t lock; /* guards: newest, oldest, open_count; fd, pins and links of the files */
     fl_file *newest, *oldest;
@@ -415,15 +417,9 @@ fluss_code_t fl_file_load(fl_file *file, size_t size_max, uint8_t **data, size_t
 
 /* Directories. */
 
-fluss_code_t fl_dir_make(fl_file_cache *cache, const char *path, size_t *made, fluss_error_t *err)
+/* Make each level of `text`, which comes back as it was. @return 0 or an errno */
+static int make_levels(fl_file_cache *cache, char *text, size_t size, size_t *made)
 {
-    char text[FL_PATH_SIZE];
-    const size_t size = strlen(path);
-    *made = 0;
-    if (size == 0 || size >= sizeof(text)) {
-        return fl_file_error(err, "make directory", path, NULL, size == 0 ? ENOENT : ENAMETOOLONG);
-    }
-    memcpy(text, path, size + 1);
     for (size_t i = 1; i <= size; i++) {
         if (text[i] != '/' && text[i] != '\0') {
             continue;
@@ -444,11 +440,28 @@ fluss_code_t fl_dir_make(fl_file_cache *cache, const char *path, size_t *made, f
             error = ENOTDIR;
         }
         if (error != 0) {
-            return fl_file_error(err, "make directory", text, NULL, error);
+            return error;
         }
         text[i] = kept;
     }
     return 0;
+}
+
+fluss_code_t fl_dir_make(fl_file_cache *cache, const char *path, size_t *made, fluss_error_t *err)
+{
+    char text[FL_PATH_SIZE];
+    const size_t size = strlen(path);
+    *made = 0;
+    if (size == 0 || size >= sizeof(text)) {
+        return fl_file_error(err, "make directory", path, NULL, size == 0 ? ENOENT : ENAMETOOLONG);
+    }
+    int error = ENOENT;
+    /* Another thread may remove a level that is empty, of something dropped; then once more. */
+    for (int i = 0; i < MAKE_ATTEMPTS_MAX && (error == ENOENT || error == EEXIST); i++) {
+        memcpy(text, path, size + 1);
+        error = make_levels(cache, text, size, made);
+    }
+    return error == 0 ? 0 : fl_file_error(err, "make directory", text, NULL, error);
 }
 
 fluss_code_t fl_dir_sync(fl_file_cache *cache, const char *path, fluss_error_t *err)
