@@ -488,9 +488,10 @@ def test_what_one_server_has_not_is_answered_like_an_unused_feature(connection):
     assert code_of(connection, "LIST_ACLS", {"acl_filter": filters}) == 47
     assert code_of(connection, "CREATE_ACLS", {}) == 47
     assert code_of(connection, "DROP_ACLS", {}) == 47
-    assert code_of(connection, "REBALANCE", {"goals": [0]}) == 61
-    assert connection.ask("CANCEL_REBALANCE") == {}
     assert connection.ask("LIST_REBALANCE_PROGRESS") == {"table_progress": []}
+    assert connection.ask("CANCEL_REBALANCE") == {}
+    rebalance = connection.ask("REBALANCE", {"goals": [0]})["rebalance_id"]
+    assert connection.ask("LIST_REBALANCE_PROGRESS")["rebalance_id"] == rebalance
     snapshot = {"table_id": 0, "bucket_id": 0, "snapshot_id": 1}
     assert code_of(connection, "GET_KV_SNAPSHOT_METADATA", snapshot) == 41
     create_table(connection, "no_key")
