@@ -346,6 +346,14 @@ fluss_future_t *fluss_poll(fluss_scanner_t *scanner, int64_t timeout_ms)
                          : fl_client_check(scanner->client, &err)) != 0) {
         return fl_future_failed(&err);
     }
+    (void)pthread_mutex_lock(&scanner->scanner->lock);
+    const bool is_reading = scanner->scanner->is_reading;
+    (void)pthread_mutex_unlock(&scanner->scanner->lock);
+    if (is_reading) {
+        (void)fl_error(&err, FLUSS_E_CLIENT, FLUSS_KIND_STATE,
+                       "the scanner is in use: a stream reads it");
+        return fl_future_failed(&err);
+    }
     return fl_scanner_poll(scanner->scanner, scanner->client, timeout_ms, false);
 }
 

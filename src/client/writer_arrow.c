@@ -279,16 +279,17 @@ static fluss_code_t queue_rows(fluss_prepared_t *batch, fluss_error_t *err)
 
 /* ---- public ---- */
 
-/* The columns that a batch must give: all, the targets, or at least the key of deletes. */
-static fluss_code_t wanted_schema(const fl_writer *writer, bool deletes, fl_schema **out,
-                                  fluss_error_t *err)
+/* The columns that a batch must give: all, the targets, or the key of deletes, which may also come
+ * as whole rows. */
+static fluss_code_t wanted_schema(const fl_writer *writer, const struct ArrowSchema *given,
+                                  bool deletes, fl_schema **out, fluss_error_t *err)
 {
     const fl_table *table = writer->table;
-    if (deletes) {
+    if (deletes && given->n_children != (int64_t)table->schema->column_count) {
         return fl_schema_project(table->schema, table->schema->primary_key,
                                  table->schema->primary_key_count, out, err);
     }
-    if (writer->given != NULL) {
+    if (!deletes && writer->given != NULL) {
         return fl_schema_project(table->schema, writer->given, writer->given_count, out, err);
     }
     *out = fl_schema_ref(table->schema);
@@ -301,10 +302,11 @@ static fluss_code_t convert(const fl_writer *writer, const struct ArrowSchema *s
                             fluss_error_t *err)
 {
     fl_schema *wanted = NULL;
-    FL_TRY(wanted_schema(writer, deletes, &wanted, err));
+    FL_TRY(wanted_schema(writer, schema, deletes, &wanted, err));
     struct ArrowArray given = {0};
     fluss_code_t rc = fl_arrow_convert(schema, array, wanted, &given, err);
-    if (rc == 0 && (deletes || writer->given != NULL)) {
+    if (rc == 0 && (deletes ? wanted->column_count < writer->table->schema->column_count
+                            : writer->given != NULL)) {
         rc = fl_arrow_realign(wanted, &given, writer->table->schema, out, err);
         if (rc != 0 && given.release != NULL) {
             given.release(&given);
