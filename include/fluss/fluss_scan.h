@@ -160,7 +160,7 @@ FLUSS_API fluss_code_t fluss_read(fluss_scanner_t *scanner, const fluss_position
  * Tell why a call on a stream of fluss_read failed, with the code; the stream's get_last_error has
  * the text alone.
  *
- * @param stream  borrowed
+ * @param stream  borrowed; NULL has no failure
  * @param err     may be NULL
  * @return the code of the last failure; 0: none, or a stream of another maker
  * Thread: the consumer. Source: ours.

@@ -93,7 +93,7 @@ FLUSS_API void fluss_server_free(fluss_server_t *server);
 /**
  * List the settings with their defaults and meaning, for the command and the documentation.
  *
- * @param line  called with each row of a Markdown table, one after the other
+ * @param line  called with each row of a Markdown table, one after the other; NULL: nothing
  * @param user  passed on
  * Thread: any. Source: ours.
  */

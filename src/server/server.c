@@ -444,7 +444,9 @@ void fluss_server_free(fluss_server_t *handle)
 
 void fluss_server_describe_settings(void (*line)(const char *row, void *user), void *user)
 {
-    fl_settings_describe(line, user);
+    if (line != NULL) {
+        fl_settings_describe(line, user);
+    }
 }
 
 void fluss_server_set_log(void (*fn)(int level, const char *component, const char *text,
