@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The package under test as scenarios use it: every call waits, within a limit."""
 
+import os
 import time
 
 import fluss
 
 LIMIT_S = 20
+FULL = bool(os.environ.get("FLUSS_TEST_FULL"))
 FAST = {"request-timeout": "1000", "connect-timeout": "1000"}
 
 
@@ -58,6 +60,12 @@ _KEYS = {key.replace(".", "_").replace("-", "_"): key for key in fluss._core.con
 
 def _spell(name):
     return _KEYS.get(name) or _KEYS[f"{name}_ms"]
+
+
+def share(cases, count):
+    """All cases, or, where not everything is to be run, `count` of them, spread out."""
+    cases = list(cases)
+    return cases if FULL else cases[:: max(1, len(cases) // count)]
 
 
 def outcome(future):

@@ -17,6 +17,17 @@ if (BUILD / "python" / "fluss").is_dir():
 from stub import Stub  # noqa: E402
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "full: takes seconds; only where FLUSS_TEST_FULL is set")
+
+
+def pytest_collection_modifyitems(config, items):
+    if not os.environ.get("FLUSS_TEST_FULL"):
+        left_out = [item for item in items if item.get_closest_marker("full")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
 @pytest.fixture
 def stub():
     with Stub() as running:

@@ -9,7 +9,6 @@ Every day each step has a fifth of the codes, and each code a fifth of the steps
 FLUSS_TEST_FULL is set.
 """
 
-import os
 import re
 import time
 from pathlib import Path
@@ -19,7 +18,7 @@ import pyarrow as pa
 import pytest
 from stub import Stub, bucket_error, error
 
-from client import LIMIT_S, Client, outcome
+from client import FULL, LIMIT_S, Client, outcome
 
 TOP = Path(__file__).resolve().parents[2]
 ROW = re.compile(r"^FLUSS_CODE\((-?\d+), (\w+), ([01]), ([01]),", re.MULTILINE)
@@ -29,7 +28,7 @@ for local in (-2, 0):  # never sent
     del CODES[local]
 CODES[9999] = False  # of a server that knows more
 CODES[-77] = False
-SHARE = 1 if os.environ.get("FLUSS_TEST_FULL") else 5
+SHARE = 1 if FULL else 5
 ROW_TYPE = {"id": "INTEGER", "note": "STRING"}
 PATH = fluss.TablePath("fluss", "log")
 SIGNED = dict(

@@ -15,7 +15,7 @@ import pytest
 from stub import Hold, bucket_error, change, close, cut_body, error, lose, reset
 from wire import BATCH, batches
 
-from client import LIMIT_S, Client, drain, ids, outcome
+from client import LIMIT_S, Client, drain, ids, outcome, share
 
 LOG = {"id": "INTEGER", "note": "STRING"}
 NONE_FAILED = {None}
@@ -120,6 +120,7 @@ def test_e05_table_made_again_under_the_writer(stub, connect, api):
     assert outcome((again.upsert if key else again.append)({"b": "new"})) is None
 
 
+@pytest.mark.full
 def test_e05_dropped_table_ends_the_wait(stub, connect, log):
     client = connect(stub)
     writer = client.writer("log")
@@ -165,7 +166,7 @@ def test_e07_slow_reader_gets_what_was_closed(stub, connect, log):
     assert ids(log) == list(range(1000))
 
 
-@pytest.mark.parametrize("in_flight", [1, 5])
+@pytest.mark.parametrize("in_flight", share([5, 1], 1))
 @pytest.mark.parametrize("code", [12, 25, 31, 33])
 def test_e08_every_seventh_reply_an_error(stub, connect, log, in_flight, code):
     """Full pipelines and lost writer ids never leave the sender standing."""
@@ -194,6 +195,7 @@ def test_e08_every_seventh_reply_an_error(stub, connect, log, in_flight, code):
     assert ids(log) == [i for i in range(60) if result[i] is None]
 
 
+@pytest.mark.full
 def test_e09_idle_writer_costs_nothing(stub, connect, log):
     client = connect(stub)
     writer = client.writer("log")
@@ -239,6 +241,7 @@ def test_e11_write_without_effect_uses_its_sequence(tmp_path):
     assert server.stop() == 0
 
 
+@pytest.mark.full
 def test_e13_tables_that_are_not_written_to(stub, connect):
     for name in ("a", "b", "c"):
         stub.create_table(name, LOG)

@@ -16,11 +16,11 @@ import pytest
 from stub import bucket_error, change, forge
 from wire import SUCCESS, crc32c
 
-from client import LIMIT_S, drain, ids, outcome
+from client import FULL, LIMIT_S, drain, ids, outcome
 
 LOG = {"id": "INTEGER", "note": "STRING"}
-ROWS = 100_000 if os.environ.get("FLUSS_TEST_FULL") else 20_000
-ROUNDS = 1000 if os.environ.get("FLUSS_TEST_FULL") else 150
+ROWS = 100_000 if FULL else 20_000
+ROUNDS = 1000 if FULL else 150
 SMALL = dict(
     writer_buffer_memory_size=16_384,
     writer_batch_size=8192,
@@ -131,6 +131,7 @@ def test_l07_forged_messages(stub, connect, body):
     assert len(stub.asked("CREATE_DATABASE")) == 1
 
 
+@pytest.mark.full
 def test_l08_threads_do_not_get_in_each_others_way(stub, connect, log):
     """Eight threads write Arrow batches at least about as fast as one."""
     client = connect(stub, request_timeout=8000)
@@ -158,6 +159,7 @@ def test_l08_threads_do_not_get_in_each_others_way(stub, connect, log):
     assert rate(8, 10) > rate(1, 80) * 0.4
 
 
+@pytest.mark.full
 def test_l09_slow_reader_is_fetched_ahead_for_within_bounds(stub, connect):
     table = stub.create_table("wide", LOG, buckets=50, bucket_key=["id"])
     client = connect(

@@ -7,7 +7,6 @@ there, once, in order; what is read never goes back.
 """
 
 import collections
-import os
 import threading
 import time
 
@@ -16,9 +15,9 @@ import pyarrow as pa
 import pytest
 from wire import Server
 
-from client import LIMIT_S
+from client import FULL, LIMIT_S
 
-KILLS = 25 if os.environ.get("FLUSS_TEST_FULL") else 4
+KILLS = 25 if FULL else 4
 KEYS = 20
 
 

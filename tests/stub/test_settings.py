@@ -123,6 +123,7 @@ def test_writer_batch_size(stub, connect, log):
 
 
 @pytest.mark.parametrize("enabled", ["true", "false"])
+@pytest.mark.full
 def test_writer_dynamic_batch_size_enabled(stub, connect, log, enabled):
     """After many small batches that waited, a large write is cut at what those taught, or not."""
     client = connect(
@@ -304,6 +305,7 @@ def test_writer_buffer_wait_timeout_ms(stub, connect, log, limit_ms):
     assert limit_ms - 20 <= waited_ms < limit_ms + 2000
     stub.off()
     hold.release(stub)
+    writer.flush().result(LIMIT_S)
     assert outcome(writer.append({"id": 1, "note": ""})) is None
 
 
