@@ -380,7 +380,7 @@ static PyMethodDef writer_methods[] = {
     {"_upsert", METHOD(writer_upsert), METH_FASTCALL | METH_KEYWORDS,
      "_upsert($self, row)\n--\n\nInsert a row, or update the one of its key."},
     {"_delete", METHOD(writer_delete), METH_FASTCALL | METH_KEYWORDS,
-     "_delete($self, pk)\n--\n\nDelete the row of a key: a dict of the key columns, or their values."},
+     "_delete($self, pk)\n--\n\nDelete the row of a key: a dict of its columns, or their values."},
     {"_prepare", (PyCFunction)writer_prepare, METH_VARARGS, NULL},
     {"_write", (PyCFunction)writer_write, METH_O, NULL},
     {"_flush", (PyCFunction)writer_flush, METH_NOARGS, NULL},

@@ -38,7 +38,8 @@ _DEFAULT_PRECISION = {"DECIMAL": 10, "TIMESTAMP": 6, "TIMESTAMP_LTZ": 6}
 _PIECE = re.compile(r"`(?:[^`]|``)*`|'(?:[^']|'')*'|.", re.DOTALL)
 _KEY = re.compile(r"PRIMARY\s+KEY\s*\((.*)\)", re.IGNORECASE | re.DOTALL)
 _COLUMN = re.compile(
-    r"(?P<name>`(?:[^`]|``)+`|[^\s`]+)\s+(?P<type>.+?)(?:\s+COMMENT\s+(?P<comment>'(?:[^']|'')*'))?",
+    r"(?P<name>`(?:[^`]|``)+`|[^\s`]+)\s+(?P<type>.+?)"
+    r"(?:\s+COMMENT\s+(?P<comment>'(?:[^']|'')*'))?",
     re.IGNORECASE | re.DOTALL,
 )
 _TOKEN = re.compile(r"\s*(`(?:[^`]|``)*`|'(?:[^']|'')*'|[<>(),:]|[^\s<>(),:`']+)")

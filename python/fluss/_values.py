@@ -30,7 +30,7 @@ def odd_value(value: Any) -> Any:
 
 
 def odd_row(value: Any) -> Any:
-    """The fields of a dataclass or of a named tuple, as a dict; NotImplemented when it is neither."""
+    """The fields of a dataclass or named tuple, as a dict; NotImplemented when it is neither."""
     kind = type(value)
     names = getattr(kind, "__dataclass_fields__", None)
     if names is None and issubclass(kind, tuple):

@@ -481,7 +481,7 @@ class FlussAdmin(_Answer):
     def create_acls(self, acls: Sequence[Mapping[str, str]]) -> FlussFuture:
         """Grant rights; dicts with resource_type ("TABLE"), resource ("db.t"), principal_type
         ("User", the default), principal, host ("*", the default), operation ("READ"), permission
-        ("ALLOW", the default). A future of the same dicts, each with `code`, 0 where it was made."""
+        ("ALLOW", the default). A future of the same dicts, each with its `code`, 0 when made."""
         return _core.create_acls(self._handle, _acls(acls, "acls"), _rows)
 
     def list_acls(self, filter: Mapping[str, str] | None = None) -> FlussFuture:

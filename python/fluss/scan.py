@@ -186,8 +186,9 @@ class TableScan(_Answer):
 
         Args:
             progress: a function that is called with the rows that were read and the rows there are
-                (of a primary-key table: with buckets instead of rows); True: a bar, drawn with tqdm; False: nothing; None: a bar when the read is long,
-                tqdm is installed and stderr is a terminal.
+                (of a primary-key table: with buckets instead of rows); True: a bar, drawn with
+                tqdm; False: nothing; None: a bar when the read is long, tqdm is installed and
+                stderr is a terminal.
         """
         if self._table.has_primary_key():
             return self._read_rows(DeferredTable, lambda rows: rows, progress)
@@ -224,7 +225,7 @@ class TableScan(_Answer):
         return scanner._read_changes(progress)
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """All rows as a stream, which the consumer pulls: for polars, DuckDB, pyarrow and others."""
+        """All rows as a stream that the consumer pulls: for polars, DuckDB, pyarrow and others."""
         if self._table.has_primary_key():
             return self.to_arrow().result().__arrow_c_stream__()
         scanner = self._scan_all()

@@ -85,7 +85,8 @@ class LogScanner(_Answer):
         for key, _ in entries:
             if not isinstance(key, tuple) or len(key) != 2:
                 raise TypeError(
-                    f"keys of partition_bucket_offsets must be (partition_id, bucket_id), not {key!r}"
+                    "keys of partition_bucket_offsets must be (partition_id, bucket_id), "
+                    f"not {key!r}"
                 )
         self._subscribe([(partition, b, offset) for (partition, b), offset in entries])
 

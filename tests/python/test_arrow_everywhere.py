@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrow by PyCapsule, in and out: any producer is written, any consumer reads.
 
-Goal: users of pyarrow, polars, DuckDB, pandas and nothing of these are at home. Method: each kind of
-object is written to a log table and to a primary-key table and read back, in each direction."""
+Goal: users of pyarrow, polars, DuckDB, pandas and nothing of these are at home. Method: each kind
+of object is written to a log table and to a primary-key table and read back."""
 
 import datetime
 import decimal

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every method of the package with every wrong kind of argument.
 
-Goal: a mistake in a program is answered by an exception of the natural class that names the argument,
-never by a crash, a hang, or an error from inside. Method: the public surface is listed at run time;
-each parameter of each method is given each of the values below, the others what they want. A value
-may be right by chance, so a call may also succeed."""
+Goal: a mistake in a program is answered by an exception of the natural class that names the
+argument, never by a crash, a hang, or an error from inside. Method: the public surface is listed at
+run time; each parameter of each method is given each of the values below, the others what they want.
+A value may be right by chance, so a call may also succeed."""
 
 import inspect
 import os
@@ -122,10 +122,9 @@ def objects_of(connection, admin, tables):
     ]
     seen = {}
     for one in found:
-        seen.setdefault(
-            f"{type(one).__name__}{len([k for k in seen if k.startswith(type(one).__name__)]) or ''}",
-            one,
-        )
+        name = type(one).__name__
+        count = sum(type(other).__name__ == name for other in seen.values())
+        seen[f"{name}{count or ''}"] = one
     return seen
 
 

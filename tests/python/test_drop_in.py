@@ -48,7 +48,7 @@ CLASSES = official_classes()
 
 
 def functions_of(node):
-    """The functions of a class, one of each name: of overloads the first, of properties the getter."""
+    """The functions of a class: of overloads the first, of properties the getter."""
     found = {}
     for item in node.body:
         if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)):
