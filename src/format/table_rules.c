@@ -118,8 +118,13 @@ static fluss_code_t check_replication(const checker *check)
 {
     const int32_t factor = check->settings->replication_factor;
     if (factor < 1) {
-        return invalid_config(check, "'table.replication.factor' is %d, expected 1 or more",
-                              factor);
+        /* The official server places the replicas of a table without partitions before it looks
+         * at the properties, and it is the placing that refuses. */
+        return fl_error(check->err,
+                        check->desc->partition_key_count > 0 ? FLUSS_E_INVALID_CONFIG
+                                                             : FLUSS_E_INVALID_REPLICATION_FACTOR,
+                        FLUSS_KIND_ARGUMENT, "'table.replication.factor' is %d, expected 1 or more",
+                        factor);
     }
     if (factor > check->limits->server_count) {
         return fl_error(check->err, FLUSS_E_INVALID_REPLICATION_FACTOR, FLUSS_KIND_ARGUMENT,

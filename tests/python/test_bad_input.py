@@ -3,8 +3,8 @@
 
 Goal: a mistake in a program is answered by an exception of the natural class that names the
 argument, never by a crash, a hang, or an error from inside. Method: the public surface is listed at
-run time; each parameter of each method is given each of the values below, the others what they want.
-A value may be right by chance, so a call may also succeed."""
+run time; each parameter of each method is given each value below, the others what they need. A
+value may be right by chance, so a call may also succeed."""
 
 import inspect
 import os
