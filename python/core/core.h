@@ -313,5 +313,5 @@ PyObject *fc_handle_new(fc_state *state, fluss_future_t *ack); /* takes; NULL: d
 
 /* ---- method tables, put together in module.c ---- */
 extern PyMethodDef fc_admin_methods[], fc_admin_more_methods[], fc_schema_methods[];
-extern PyMethodDef fc_scan_methods[], fc_write_methods[];
+extern PyMethodDef fc_scan_methods[], fc_write_methods[], fc_log_methods[];
 #endif

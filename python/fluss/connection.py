@@ -9,7 +9,7 @@ import time
 import weakref
 from typing import Any
 
-from . import _core
+from . import _core, _logging
 from .admin import FlussAdmin
 from .config import Config
 from .errors import FlussError
@@ -37,12 +37,14 @@ def _at_exit() -> None:
         except (TimeoutError, _core.cancelled_error()):
             continue
     _closing.clear()
+    _logging.stop()
 
 
 def _after_fork() -> None:
     """The child has no part in its parent's connections."""
     _open.clear()
     _closing.clear()
+    _logging.forget()
 
 
 atexit.register(_at_exit)
@@ -74,6 +76,7 @@ class FlussConnection(_Answer):
         kept = Config()
         kept._values = dict(config._values)
         wait_ms = kept.writer_buffer_wait_timeout_ms
+        _logging.start()
         try:
             handle = kept._open(**{"writer.buffer.wait-timeout-ms": str(min(wait_ms, _SLICE_MS))})
         except FlussError as error:

@@ -9,11 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from . import _core, _logging
 from ._arguments import mapping
 from .errors import FlussError
 from .values import require
 
 _NAME = "libfluss_server.so"
+_INFO = 6
 
 
 class _Pair(ctypes.Structure):
@@ -69,6 +71,12 @@ def _load() -> ctypes.CDLL:
     library.fluss_server_stop.restype = ctypes.c_int32
     library.fluss_server_free.argtypes = [ctypes.c_void_p]
     library.fluss_server_free.restype = None
+    library.fluss_server_set_log.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p]
+    library.fluss_server_set_log.restype = None
+    route = _logging.start()
+    if route is not None:
+        function, user = _core.log_hook(route)
+        library.fluss_server_set_log(function, _INFO, user)
     return library
 
 
