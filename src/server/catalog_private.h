@@ -10,7 +10,7 @@ struct fl_catalog {
     fl_database *databases; /* by_name */
     fl_table *tables;       /* by_id */
     fl_acls *acls;
-    int32_t server_tag;    /* -1: none */
+    int32_t server_tag; /* -1: none */
     char rebalance_id[FL_REBALANCE_ID_SIZE];
     fl_config_set configs; /* that were changed at run time */
     int64_t next_table_id, next_partition_id;

@@ -369,7 +369,7 @@ def acl(user, operation, level, name=None, host="*", principal_type="User"):
 
 
 def is_allowed(row, kind, answer):
-    """Whether an answer is that of someone who may. Also asserts that a refusal looks as it should."""
+    """Whether an answer is that of someone who may. A refusal must look as the row says."""
     if row.refused == "request":
         return kind == SUCCESS or answer["error_code"] != NOT_AUTHORIZED
     if row.refused in ("hidden", "false"):
