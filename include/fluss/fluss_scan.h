@@ -112,6 +112,17 @@ FLUSS_API fluss_future_t *fluss_subscribe(fluss_scanner_t *scanner, const fluss_
 FLUSS_API fluss_future_t *fluss_subscribe_all(fluss_scanner_t *scanner, int64_t offset);
 
 /**
+ * Read every bucket of the partitions that the scanner does not read yet, such as those that were
+ * made since the last call. What is read stays where it is, so a consumer that runs calls this now
+ * and then; a partition that was unsubscribed comes back.
+ *
+ * @param offset  0 or more, FLUSS_EARLIEST or FLUSS_LATEST, for all of the new ones
+ * @return -> void. FLUSS_E_TABLE_NOT_EXIST
+ * Thread: the consumer. Source: ours.
+ */
+FLUSS_API fluss_future_t *fluss_subscribe_new(fluss_scanner_t *scanner, int64_t offset);
+
+/**
  * Stop reading buckets; what was fetched of them is dropped.
  *
  * @param buckets  n subscribed buckets

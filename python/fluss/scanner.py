@@ -93,13 +93,31 @@ class LogScanner(_Answer):
     def subscribe_all(self, start_offset: Start = EARLIEST_OFFSET) -> None:
         """Read every bucket, of every partition that exists now."""
         self._require_start(start_offset)
+        self._subscribe_buckets_of(self._present_partitions(), start_offset)
+
+    def subscribe_new(self, start_offset: Start = EARLIEST_OFFSET) -> list[int]:
+        """Read every bucket of the partitions that are not read yet, such as those made since the
+        last call; gives their ids. What is read stays where it is, so a reader that runs calls
+        this now and then."""
+        self._require_kind(True, "subscribe_all")
+        self._require_start(start_offset)
+        known = {entry[1] for entry in _core.positions(self._open_handle())}
+        new = [partition for partition in self._present_partitions() if partition not in known]
+        self._subscribe_buckets_of(new, start_offset)
+        return new
+
+    def _present_partitions(self) -> list[int]:
+        """The ids of all partitions; -1 stands for a table without."""
         info = self._table._info
-        partitions = [-1]
-        if info.is_partitioned():
-            admin = self._table._connection.get_admin()
-            listed = admin.list_partition_infos(info.table_path).result()
-            partitions = [partition.partition_id for partition in listed]
-        every = [(p, b, start_offset) for p in partitions for b in range(info.num_buckets)]
+        if not info.is_partitioned():
+            return [-1]
+        admin = self._table._connection.get_admin()
+        listed = admin.list_partition_infos(info.table_path).result()
+        return [partition.partition_id for partition in listed]
+
+    def _subscribe_buckets_of(self, partitions: list[int], start_offset: Start) -> None:
+        buckets = range(self._table._info.num_buckets)
+        every = [(p, b, start_offset) for p in partitions for b in buckets]
         if every:
             self._subscribe(every)
 

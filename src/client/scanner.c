@@ -363,8 +363,9 @@ typedef struct subscribing {
     fl_scanner *scanner; /* shares */
     fl_resolve_item *items;
     size_t count;
-    int64_t offset;    /* subscribe_all */
-    size_t plan_index; /* subscribe_all: the table that is asked for its partitions */
+    int64_t offset;    /* subscribe_all, subscribe_new */
+    size_t plan_index; /* of these: the table that is asked for its partitions */
+    bool only_new;     /* buckets that are read stay where they are */
     fl_msg_list_partition_infos_request request;
 } subscribing;
 
@@ -382,6 +383,9 @@ static void finish_subscribe(fl_op *op, const fluss_error_t *err)
             const fluss_position_t position = {s->items[i].bucket, s->items[i].offset};
             const fl_scan_plan *plan = fl_scanner_plan(scanner, position.bucket.table_id);
             fluss_error_t reason;
+            if (s->only_new && fl_scanner_find(scanner, &position.bucket) != NULL) {
+                continue;
+            }
             if (fl_scanner_place(scanner, plan, &position, &reason) != 0) {
                 failure = reason;
             }
@@ -490,10 +494,11 @@ fluss_future_t *fluss_subscribe(fluss_scanner_t *scanner, const fluss_position_t
 
 static void ask_partitions(fl_op *op);
 
-static bool add_buckets(fl_op *op, const fl_table *table, int64_t partition_id)
+/* Make room for the buckets of so many partitions more. */
+static bool reserve_buckets(fl_op *op, const fl_table *table, size_t partition_count)
 {
     subscribing *s = op->state;
-    const size_t count = s->count + (size_t)table->bucket_count;
+    const size_t count = s->count + (size_t)table->bucket_count * partition_count;
     fl_resolve_item *items = fl_arena_array(&op->arena, count, sizeof(*items));
     if (items == NULL) {
         fluss_error_t err;
@@ -504,11 +509,17 @@ static bool add_buckets(fl_op *op, const fl_table *table, int64_t partition_id)
     if (s->count > 0) {
         memcpy(items, s->items, s->count * sizeof(*items));
     }
-    for (int32_t i = 0; i < table->bucket_count; i++) {
-        items[s->count++] = (fl_resolve_item){{table->table_id, partition_id, i}, s->offset};
-    }
     s->items = items;
     return true;
+}
+
+/* The room is there. */
+static void add_buckets(fl_op *op, const fl_table *table, int64_t partition_id)
+{
+    subscribing *s = op->state;
+    for (int32_t i = 0; i < table->bucket_count; i++) {
+        s->items[s->count++] = (fl_resolve_item){{table->table_id, partition_id, i}, s->offset};
+    }
 }
 
 static void on_partitions(void *context, const fl_reply *reply, const fluss_error_t *failure,
@@ -526,11 +537,12 @@ static void on_partitions(void *context, const fl_reply *reply, const fluss_erro
         return;
     }
     const fl_msg_list_partition_infos_response *response = reply->message;
+    const fl_table *table = s->scanner->plans[s->plan_index].table;
+    if (!reserve_buckets(op, table, response->partitions_info_count)) {
+        return;
+    }
     for (size_t i = 0; i < response->partitions_info_count; i++) {
-        if (!add_buckets(op, s->scanner->plans[s->plan_index].table,
-                         response->partitions_info[i].partition_id)) {
-            return;
-        }
+        add_buckets(op, table, response->partitions_info[i].partition_id);
     }
     s->plan_index++;
     ask_partitions(op);
@@ -555,9 +567,10 @@ static void ask_partitions(fl_op *op)
             }
             return;
         }
-        if (!add_buckets(op, table, FL_NO_PARTITION)) {
+        if (!reserve_buckets(op, table, 1)) {
             return;
         }
+        add_buckets(op, table, FL_NO_PARTITION);
         s->plan_index++;
     }
     start_subscribe(op);
@@ -565,12 +578,13 @@ static void ask_partitions(fl_op *op)
 
 static const fl_op_kind subscribe_all_kind = {.start = ask_partitions};
 
-fluss_future_t *fluss_subscribe_all(fluss_scanner_t *scanner, int64_t offset)
+static fluss_future_t *subscribe_partitions(fluss_scanner_t *scanner, int64_t offset, bool only_new)
 {
     subscribing *s = NULL;
     fl_op *op = new_subscribe(scanner, &subscribe_all_kind, &s);
     if (s != NULL) {
         s->offset = offset;
+        s->only_new = only_new;
         if (offset < FLUSS_EARLIEST) {
             fluss_error_t err;
             (void)fl_error_argument(&err,
@@ -583,4 +597,14 @@ fluss_future_t *fluss_subscribe_all(fluss_scanner_t *scanner, int64_t offset)
         }
     }
     return fl_op_submit(op);
+}
+
+fluss_future_t *fluss_subscribe_all(fluss_scanner_t *scanner, int64_t offset)
+{
+    return subscribe_partitions(scanner, offset, false);
+}
+
+fluss_future_t *fluss_subscribe_new(fluss_scanner_t *scanner, int64_t offset)
+{
+    return subscribe_partitions(scanner, offset, true);
 }

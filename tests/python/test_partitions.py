@@ -337,6 +337,20 @@ def test_a_running_scanner_takes_new_partitions(connection, database, admin):
     assert read(scanner, 2) == [2, 3]
 
 
+def test_new_partitions_are_read_from_their_beginning(connection, database, admin):
+    table = make(connection, database)
+    (first,) = add(table, admin, "first")
+    append(table, row(1, "first"))
+    scanner = record_scanner(table)
+    scanner.subscribe_all(fluss.LATEST_OFFSET)
+    assert scanner.subscribe_new() == []
+    new = add(table, admin, "second", "third")
+    append(table, row(2, "second"), row(3, "third"), row(4, "first"))
+    assert sorted(scanner.subscribe_new()) == sorted(new)
+    assert read(scanner, 3) == [2, 3, 4]
+    assert first not in scanner.subscribe_new()
+
+
 def test_a_dropped_partition_ends_its_own_reads_once(connection, database, admin):
     table = make(connection, database)
     add(table, admin, "gone", "stays")
