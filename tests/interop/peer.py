@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Python client as an interop peer: whatever package `fluss` the interpreter has.
 
-`peer.py create|write|read log|pk HOST:PORT DATABASE TABLE` makes the table of README.md anew,
+`peer.py create|write|read KIND HOST:PORT DATABASE TABLE`, KIND being log, pk or a key of FORMATS, makes the table of README.md anew,
 writes its rows, or reads them back and compares every value and offset. Uses only what pyfluss
 1.0 has, so that it serves that package and ours. Arrow has no CHAR, so `create` makes that column
 a STRING.
@@ -52,7 +52,7 @@ RULES = [
     lambda i: i * 0.1,
     lambda i: f"{i:04d}",
     lambda i: f"row-{i}-" + "é€😀" * (i % 5),
-    lambda i: i.to_bytes(8, "big"),
+    lambda i: (i + 1).to_bytes(8, "big"),
     lambda i: bytes([i]) * i,
     lambda i: decimal.Decimal(i * 12345 - 500_000).scaleb(-2),
     lambda i: decimal.Decimal(i * 10**18 + 7).scaleb(-5),
@@ -98,12 +98,24 @@ def difference(found, i):
     return None
 
 
-async def create(connection, path, with_key, report):
+# Formats by kind of table; the others have those that a table has by itself.
+FORMATS = {
+    "log_indexed": {"table.log.format": "INDEXED"},
+    "log_compacted": {"table.log.format": "COMPACTED"},
+    "pk_indexed": {"table.kv.format": "INDEXED"},
+    "pk_compacted": {"table.log.format": "COMPACTED"},
+}
+
+
+async def create(connection, path, kind, report):
+    with_key = kind.startswith("pk")
     admin = connection.get_admin()
     await admin.create_database(path.database_name, ignore_if_exists=True)
     await admin.drop_table(path, ignore_if_not_exists=True)
     schema = fluss.Schema(COLUMNS, primary_keys=["id"] if with_key else None)
-    await admin.create_table(path, fluss.TableDescriptor(schema, bucket_count=1))
+    formats = FORMATS.get(kind, {})
+    description = fluss.TableDescriptor(schema, bucket_count=1, properties=formats)
+    await admin.create_table(path, description)
     report.check("the table is made", await admin.table_exists(path), True)
 
 
@@ -184,11 +196,11 @@ async def read_pk(connection, path, report):
 
 async def run(arguments, report):
     action, kind, address, database, name = arguments
-    with_key = kind == "pk"
+    with_key = kind.startswith("pk")
     connection = await fluss.FlussConnection.create(fluss.Config({"bootstrap.servers": address}))
     path = fluss.TablePath(database, name)
     if action == "create":
-        await create(connection, path, with_key, report)
+        await create(connection, path, kind, report)
     elif action == "write":
         await write(connection, path, with_key, report)
     else:

@@ -68,7 +68,7 @@ def full(i):
         "big": -(i**9),
         "float": i / 4,
         "text": "é" * (i % 20),
-        "mac": bytes([i % 256, 0, 0, 0, 0, 0]),
+        "mac": bytes([i % 256, 0, 0, 0, 0, 9]),
         "data": bytes(i % 300),
         "price": decimal.Decimal(i).scaleb(-2),
         "wide": decimal.Decimal(-(10**30) * (i + 1)).scaleb(-18, decimal.Context(prec=40)),

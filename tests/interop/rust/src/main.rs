@@ -77,7 +77,7 @@ fn value(i: i64, column: usize) -> Result<Datum<'static>, Failure> {
         6 => (i as f64 * 0.1).into(),
         7 => format!("{i:04}").into(),
         8 => format!("row-{i}-{}", "é€😀".repeat((i % 5) as usize)).into(),
-        9 => i.to_be_bytes().to_vec().into(),
+        9 => (i + 1).to_be_bytes().to_vec().into(),
         10 => vec![i as u8; i as usize].into(),
         11 => Decimal::from_unscaled_long(i * 12345 - 500_000, 10, 2)?.into(),
         12 => {

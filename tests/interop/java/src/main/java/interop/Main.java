@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
@@ -39,7 +40,7 @@ import org.apache.fluss.types.DataTypes;
 /**
  * The official Java client as an interop peer.
  *
- * <p>{@code Main create|write|read log|pk HOST:PORT DATABASE TABLE} makes the table of ../README.md
+ * <p>{@code Main create|write|read KIND HOST:PORT DATABASE TABLE} makes the table of ../README.md
  * anew, writes its rows, or reads them back and compares every value and offset. Prints a line a
  * check and closes with {@code N passed, N failed}.
  */
@@ -109,7 +110,7 @@ public final class Main {
             case 8:
                 return BinaryString.fromString("row-" + i + "-" + "é€😀".repeat(i % 5));
             case 9:
-                return ByteBuffer.allocate(8).putLong(i).array();
+                return ByteBuffer.allocate(8).putLong(i + 1).array();
             case 10:
                 byte[] bytes = new byte[i];
                 Arrays.fill(bytes, (byte) i);
@@ -189,13 +190,21 @@ public final class Main {
         return null;
     }
 
-    private void create(Connection connection, TablePath path, boolean withKey) throws Exception {
+    private void create(Connection connection, TablePath path, String kind) throws Exception {
+        boolean withKey = kind.startsWith("pk");
         Admin admin = connection.getAdmin();
         admin.createDatabase(path.getDatabaseName(), DatabaseDescriptor.EMPTY, true).get();
         admin.dropTable(path, true).get();
-        TableDescriptor descriptor =
-                TableDescriptor.builder().schema(schema(withKey)).distributedBy(1).build();
-        admin.createTable(path, descriptor, false).get();
+        TableDescriptor.Builder descriptor =
+                TableDescriptor.builder().schema(schema(withKey)).distributedBy(1);
+        // The kind ends with a format: of the log, or of the rows where there is a key.
+        int end = kind.indexOf('_');
+        if (end >= 0) {
+            String format = kind.substring(end + 1).toUpperCase(Locale.ROOT);
+            boolean isRows = withKey && format.equals("INDEXED");
+            descriptor.property(isRows ? "table.kv.format" : "table.log.format", format);
+        }
+        admin.createTable(path, descriptor.build(), false).get();
         check("the table is made", admin.tableExists(path).get(), true);
     }
 
@@ -309,14 +318,14 @@ public final class Main {
         if (arguments.length != 5) {
             throw new IllegalArgumentException("arguments: create|write|read log|pk HOST:PORT DATABASE TABLE");
         }
-        boolean withKey = arguments[1].equals("pk");
+        boolean withKey = arguments[1].startsWith("pk");
         Configuration config = new Configuration();
         config.setString("bootstrap.servers", arguments[2]);
         TablePath path = TablePath.of(arguments[3], arguments[4]);
         try (Connection connection = ConnectionFactory.createConnection(config)) {
             switch (arguments[0]) {
                 case "create":
-                    create(connection, path, withKey);
+                    create(connection, path, arguments[1]);
                     break;
                 case "write":
                     write(connection, path, withKey);
