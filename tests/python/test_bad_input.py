@@ -70,8 +70,8 @@ WRONG = [
         fluss.col("x"),
     ],
 ]
-# Every day each parameter gets some of them; $FLUSS_BAD_INPUT=all: all.
-STEP = 1 if os.environ.get("FLUSS_BAD_INPUT") == "all" else 5
+# Every day each parameter gets some of them; with $FLUSS_TEST_FULL all.
+STEP = 1 if os.environ.get("FLUSS_TEST_FULL") else 5
 ALLOWED = (TypeError, ValueError, OverflowError, KeyError, fluss.FlussError)
 # Methods whose arguments may be anything, or which end what the others need.
 ANYTHING = {"cancel", "add_done_callback", "remove_done_callback", "with_traceback", "add_note"}
