@@ -20,7 +20,13 @@
 #include "client/writer_private.h"
 #include "format/arrow.h"
 
-enum { BUCKETS_MAX = 16, PARTITIONS_MAX = 4, ROWS_FIRST = 64, ROWS_AGAIN = 1024 };
+enum {
+    BUCKETS_MAX = 16,
+    PARTITIONS_MAX = 4,
+    ROWS_FIRST = 64,
+    ROWS_AGAIN = 1024,
+    SAMPLE_MS_MAX = 2000
+};
 
 typedef struct probing {
     fl_op *op;
@@ -147,8 +153,9 @@ static void sample(probing *p)
     const fluss_scan_opts_t opts = {.size = sizeof(opts), .limit = p->row_limit};
     p->pending = p->bucket_count + 1;
     for (size_t i = 0; i < p->bucket_count; i++) {
-        fluss_future_on_ready(fluss_scan_bucket(p->value.v.object, p->buckets[i], &opts), on_rows,
-                              p);
+        fluss_future_on_ready(
+            fl_scan_bucket_within(p->value.v.object, p->buckets[i], &opts, SAMPLE_MS_MAX), on_rows,
+            p);
     }
     part_done(p);
 }

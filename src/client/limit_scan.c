@@ -341,8 +341,14 @@ static void on_metadata(void *context, const fluss_error_t *failure)
         return;
     }
     const limit_scan *s = op->state;
-    if (fl_metadata_leader(op->client->metadata, &s->bucket) == FL_NO_LEADER) {
-        fluss_error_t err;
+    const fl_metadata *metadata = op->client->metadata;
+    const fl_table *table = s->plan.table;
+    fluss_error_t err;
+    if (fl_metadata_is_replaced(metadata, table->database, table->name, table->table_id, &err)) {
+        end(op, &err);
+        return;
+    }
+    if (fl_metadata_server(metadata, fl_metadata_leader(metadata, &s->bucket)) == NULL) {
         (void)fl_error(&err, FLUSS_E_LEADER_NOT_AVAILABLE, FLUSS_KIND_SERVER,
                        "bucket %d has no leader", s->bucket.bucket);
         ask_again(op, &err);
@@ -417,6 +423,12 @@ static fluss_code_t check_bucket(const fl_table *table, fluss_bucket_t bucket,
 fluss_future_t *fluss_scan_bucket(fluss_table_t *table, fluss_bucket_t bucket,
                                   const fluss_scan_opts_t *opts)
 {
+    return fl_scan_bucket_within(table, bucket, opts, 0);
+}
+
+fluss_future_t *fl_scan_bucket_within(fluss_table_t *table, fluss_bucket_t bucket,
+                                      const fluss_scan_opts_t *opts, int64_t limit_ms)
+{
     fl_op *op = fl_op_new(table != NULL ? table->client : NULL, &limit_kind);
     limit_scan *s = fl_op_array(op, 1, sizeof(*s));
     if (s != NULL && table != NULL && op->err.code == 0) {
@@ -441,6 +453,7 @@ fluss_future_t *fluss_scan_bucket(fluss_table_t *table, fluss_bucket_t bucket,
             s->is_whole = o.limit == 0;
             s->last = &s->pieces;
             op->state = s;
+            op->limit_ms = limit_ms;
         }
     }
     return fl_op_submit(op);

@@ -114,7 +114,9 @@ static void free_op(fl_op *op)
 static void run_start(fl_task *task)
 {
     fl_op *op = FL_CONTAINER_OF(task, fl_op, task);
-    op->deadline_ms = fl_clock_ms() + op->client->config->request_timeout_ms.number;
+    const int64_t limit_ms = op->client->config->request_timeout_ms.number;
+    op->deadline_ms =
+        fl_clock_ms() + (op->limit_ms > 0 && op->limit_ms < limit_ms ? op->limit_ms : limit_ms);
     if (op->kind->start != NULL) {
         op->kind->start(op);
     } else {

@@ -36,8 +36,9 @@ struct fl_op {
     fl_client *client;      /* shares; NULL: connection handle was NULL */
     fluss_future_t *future; /* the producer's reference */
     fl_arena arena;
-    void *request; /* zeroed struct of the kind's request message */
-    void *state;   /* of kinds with `start` */
+    void *request;    /* zeroed struct of the kind's request message */
+    void *state;      /* of kinds with `start` */
+    int64_t limit_ms; /* for the whole call; 0: the request timeout */
     int64_t deadline_ms;
     int attempt;
     fl_timer *timer;

@@ -213,6 +213,11 @@ FLUSS_CHECKED fluss_code_t fl_scan_plan_init(fl_scan_plan *plan, fl_table *table
                                              const fluss_scan_opts_t *opts, fluss_error_t *err);
 void fl_scan_plan_deinit(fl_scan_plan *plan);
 
+/* ---- limit_scan.c ---- */
+/** fluss_scan_bucket that ends after so long at most. Thread: any. */
+fluss_future_t *fl_scan_bucket_within(fluss_table_t *table, fluss_bucket_t bucket,
+                                      const fluss_scan_opts_t *opts, int64_t limit_ms);
+
 /* ---- offsets.c: loop: EARLIEST and LATEST into numbers ---- */
 typedef struct fl_resolve_item {
     fluss_bucket_t bucket;
