@@ -3,8 +3,8 @@
 
 `evolution.py create|alter2|alter3|write1|write2|write3|read|read-ours HOST:PORT DATABASE WRITER`
 makes the tables WRITER_log and WRITER_pk, gives them their second and third schema, writes rows
-under the present schema, or reads all of them back (read-ours: from our server); `running` alters tables under readers, writers and
-lookups that go on. Altering wants our package; the rest runs on pyfluss too.
+under the present schema, or reads all of them back (read-ours: from our server); `running` alters
+tables under readers, writers and lookups that go on. Altering wants our package; the rest runs on pyfluss too.
 
 | schema | columns |
 | --- | --- |
@@ -14,7 +14,8 @@ lookups that go on. Altering wants our package; the rest runs on pyfluss too.
 
 Schema s writes the rows with ids 10 (s - 1) to 10 s - 1, by the rule of `row`. With a key (grp, id)
 it also changes older rows: schema 2 sets `score` of key 1 alone and deletes key 2, schema 3 writes
-key 0 anew, sets `tags` of key 11 alone and clears what a partial delete of (grp, id, n) clears of 3.
+key 0 anew, sets `tags` of key 11 alone and clears of key 3 what a partial delete of (grp, id, n)
+clears.
 Prints a line a check and closes with `N passed, N failed`.
 """
 
@@ -263,7 +264,7 @@ async def read_changelog(table, expected, report):
 
 
 async def running(connection, database, report):
-    """ALTER under a scanner, writers and lookups: each handle keeps the columns it was opened with."""
+    """ALTER under a scanner, writers and lookups: each handle keeps the columns it began with."""
     log, pk = path_of(database, "running", "log"), path_of(database, "running", "pk")
     await create_table(connection, log, False)
     await create_table(connection, pk, True)
