@@ -4,7 +4,8 @@
 `evolution.py create|alter2|alter3|write1|write2|write3|read|read-ours HOST:PORT DATABASE WRITER`
 makes the tables WRITER_log and WRITER_pk, gives them their second and third schema, writes rows
 under the present schema, or reads all of them back (read-ours: from our server); `running` alters
-tables under readers, writers and lookups that go on. Altering wants our package; the rest runs on pyfluss too.
+tables under readers, writers and lookups that go on. Altering wants our package; the rest runs on
+pyfluss too.
 
 | schema | columns |
 | --- | --- |

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Python client as an interop peer: whatever package `fluss` the interpreter has.
 
-`peer.py create|write|read KIND HOST:PORT DATABASE TABLE`, KIND being log, pk or a key of
-FORMATS, makes the table of README.md anew, writes its rows, or reads them back and compares every value and offset. Uses only what pyfluss
-1.0 has, so that it serves that package and ours. Arrow has no CHAR, so `create` makes that column
-a STRING.
+`peer.py create|write|read KIND HOST:PORT DATABASE TABLE`, KIND being log, pk or a key of FORMATS,
+makes the table of README.md anew, writes its rows, or reads them back and compares every value
+and offset. Uses only what pyfluss 1.0 has, so that it serves that package and ours. Arrow has no
+CHAR, so `create` makes that column a STRING.
 Prints a line a check and closes with `N passed, N failed`.
 """
 
