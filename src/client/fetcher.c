@@ -539,8 +539,8 @@ static fluss_code_t send_fetch(fl_fetch *fetch, const size_t *sizes, fl_arena *a
 /* Lock: held. */
 static bool wants_fetch(const fl_scanner *scanner, const fl_scan_bucket *bucket, int64_t now)
 {
-    return !bucket->is_fetching && bucket->failure == NULL && bucket->not_before_ms <= now &&
-           bucket->fetch_offset < bucket->stop_offset &&
+    return !bucket->is_fetching && !bucket->is_gone && bucket->failure == NULL &&
+           bucket->not_before_ms <= now && bucket->fetch_offset < bucket->stop_offset &&
            bucket->buffered_bytes < 2 * bucket->fetch_bytes_max &&
            scanner->buffered_bytes < (size_t)scanner->client->config->fetch_size_max.number;
 }

@@ -93,20 +93,45 @@ static fl_piece *gather(fl_scanner *scanner)
     return g.first;
 }
 
-/* Lock: held. The first failure that a bucket holds; it is forgotten, except that the bucket stays
- * where it is. */
-static bool take_failure(fl_scanner *scanner, fluss_error_t *err)
+/* Lock: held. A dropped partition never comes back, for its id is not used again: one failure is
+ * all that is said of it. What was fetched before stays until a poll takes it. */
+static void forget_partition(fl_scanner *scanner, fluss_bucket_t of)
 {
-    for (fl_scan_bucket *bucket = scanner->buckets; bucket != NULL; bucket = bucket->next) {
-        if (bucket->failure != NULL) {
-            *err = *bucket->failure;
+    for (fl_scan_bucket *bucket = scanner->buckets, *next; bucket != NULL; bucket = next) {
+        next = bucket->next;
+        if (bucket->id.table_id != of.table_id || bucket->id.partition_id != of.partition_id) {
+            continue;
+        }
+        if (bucket->first == NULL) {
+            const fluss_bucket_t id = bucket->id;
+            fl_scanner_remove(scanner, &id);
+        } else {
             fl_free(bucket->failure);
             bucket->failure = NULL;
-            bucket->not_before_ms = fl_clock_ms() + 100;
-            return true;
+            bucket->is_gone = true;
         }
     }
-    return false;
+}
+
+/* Lock: held. The first failure that a bucket holds; it is forgotten, and the bucket stays where it
+ * is, unless its partition is gone. */
+static bool take_failure(fl_scanner *scanner, fluss_error_t *err)
+{
+    fl_scan_bucket *bucket = scanner->buckets;
+    while (bucket != NULL && bucket->failure == NULL) {
+        bucket = bucket->next;
+    }
+    if (bucket == NULL) {
+        return false;
+    }
+    *err = *bucket->failure;
+    fl_free(bucket->failure);
+    bucket->failure = NULL;
+    bucket->not_before_ms = fl_clock_ms() + 100;
+    if (err->code == FLUSS_E_PARTITION_NOT_EXISTS) {
+        forget_partition(scanner, bucket->id);
+    }
+    return true;
 }
 
 /* ---- ending a poll ---- */

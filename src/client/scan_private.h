@@ -81,6 +81,7 @@ struct fl_scan_bucket {
     size_t buffered_bytes, fetch_bytes_max;
     bool is_fetching;
     bool wants_whole; /* the server can't project what comes next: ask for all columns */
+    bool is_gone;     /* its partition was dropped, which a poll has said */
     int failed_count;
     int64_t not_before_ms;
     fluss_error_t *failure; /* for the next poll */
@@ -135,6 +136,8 @@ fl_scan_bucket *fl_scanner_find(const fl_scanner *scanner, const fluss_bucket_t 
 /** Add or move a bucket. Lock: held. */
 FLUSS_CHECKED fluss_code_t fl_scanner_place(fl_scanner *scanner, const fl_scan_plan *plan,
                                             const fluss_position_t *position, fluss_error_t *err);
+/** Stop reading a bucket; nothing when it is not read. Lock: held. */
+void fl_scanner_remove(fl_scanner *scanner, const fluss_bucket_t *id);
 static inline bool fl_bucket_equal(const fluss_bucket_t *a, const fluss_bucket_t *b)
 {
     return a->table_id == b->table_id && a->partition_id == b->partition_id &&

@@ -280,7 +280,7 @@ fluss_code_t fl_scanner_place(fl_scanner *scanner, const fl_scan_plan *plan,
     return 0;
 }
 
-static void remove_bucket(fl_scanner *scanner, const fluss_bucket_t *id)
+void fl_scanner_remove(fl_scanner *scanner, const fluss_bucket_t *id)
 {
     for (fl_scan_bucket **at = &scanner->buckets; *at != NULL; at = &(*at)->next) {
         fl_scan_bucket *bucket = *at;
@@ -315,7 +315,7 @@ fluss_code_t fluss_unsubscribe(fluss_scanner_t *scanner, const fluss_bucket_t *b
         }
     }
     for (size_t i = 0; i < n && rc == 0; i++) {
-        remove_bucket(core, &buckets[i]);
+        fl_scanner_remove(core, &buckets[i]);
     }
     (void)pthread_mutex_unlock(&core->lock);
     return rc;
