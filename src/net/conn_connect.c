@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "net/conn_private.h"
+#include "net/exit_guard.h"
 #include "net/listener.h"
 
 static void try_next(fl_conn *conn);
@@ -122,8 +123,12 @@ static fluss_code_t resolve(fl_conn *conn, const char *address, fluss_error_t *e
     (void)snprintf(service, sizeof(service), "%u", (unsigned)port);
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_family = AF_UNSPEC};
     conn->connect->resolver.data = conn;
-    const int rc = uv_getaddrinfo(&conn->loop->uv, &conn->connect->resolver, on_resolved, host,
-                                  service, &hints);
+    int rc = UV_ECANCELED; /* the process exits */
+    if (fl_pool_enter()) {
+        rc = uv_getaddrinfo(&conn->loop->uv, &conn->connect->resolver, on_resolved, host, service,
+                            &hints);
+        fl_pool_leave();
+    }
     if (rc != 0) {
         return fl_error(err, FLUSS_E_NETWORK_EXCEPTION, FLUSS_KIND_NETWORK, "can't resolve %s: %s",
                         address, FL_UV_REASON(rc));

@@ -4,6 +4,7 @@
  * registered before it does not run in a child. */
 #include "net/exit_guard.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,10 +29,39 @@ void fl_exit_guard_add(void)
 #endif
 }
 
+static struct {
+    atomic_bool is_gone;
+    atomic_int users;
+} pool;
+
+static void end_pool(void)
+{
+    atomic_store(&pool.is_gone, true);
+    while (atomic_load(&pool.users) != 0) { /* for the moment that giving work takes */
+        (void)sched_yield();
+    }
+}
+
 void fl_exit_guard_once(void)
 {
     static atomic_flag is_added = ATOMIC_FLAG_INIT;
     if (!atomic_flag_test_and_set(&is_added)) {
+        (void)atexit(end_pool); /* before the guard: a child, which may have no users, skips it */
         fl_exit_guard_add();
     }
+}
+
+bool fl_pool_enter(void)
+{
+    atomic_fetch_add(&pool.users, 1);
+    if (atomic_load(&pool.is_gone)) {
+        atomic_fetch_sub(&pool.users, 1);
+        return false;
+    }
+    return true;
+}
+
+void fl_pool_leave(void)
+{
+    atomic_fetch_sub(&pool.users, 1);
 }

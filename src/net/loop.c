@@ -173,7 +173,11 @@ fluss_code_t fl_loop_work(fl_loop *loop, fl_work *work, fluss_error_t *err)
         return fl_error_nomem(err);
     }
     request->work = work;
-    const int rc = uv_queue_work(&loop->uv, &request->uv, on_work, on_work_done);
+    int rc = UV_ECANCELED; /* the process exits */
+    if (fl_pool_enter()) {
+        rc = uv_queue_work(&loop->uv, &request->uv, on_work, on_work_done);
+        fl_pool_leave();
+    }
     if (rc != 0) {
         fl_free(request);
         return fl_error(err, FLUSS_E_CLIENT, FLUSS_KIND_STATE, "can't queue work: %s",
