@@ -181,6 +181,7 @@ FLUSS_API fluss_code_t fluss_read_error(const struct ArrowArrayStream *stream, f
 /**
  * Pull from a stream of fluss_read, as its get_next does, but within a limit of time.
  *
+ * @param stream      borrowed
  * @param timeout_ms  milliseconds; < 0: without limit
  * @param batch       gives (batch->release); its release is NULL at the end of the rows
  * @return 0; FLUSS_KIND_TIMEOUT: no rows in time, nothing is lost, pull again; FLUSS_KIND_ARGUMENT:
@@ -195,7 +196,7 @@ FLUSS_API fluss_code_t fluss_read_next(struct ArrowArrayStream *stream, int64_t 
  *
  * @param bucket  of this table
  * @param opts    limit > 0: at most so many of the newest rows; 0: all rows of a bucket of a
- *                primary-key table; NULL: as 0
+ *                primary-key table; NULL: as 0; no filter
  * @return -> batches. FLUSS_KIND_ARGUMENT: no such bucket, or no limit on a log table;
  *         FLUSS_E_UNKNOWN_TABLE_OR_BUCKET
  * Thread: any. Source: Scan.createBatchScanner, limit.

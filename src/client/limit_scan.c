@@ -414,6 +414,9 @@ static fluss_code_t check_bucket(const fl_table *table, fluss_bucket_t bucket,
             err, "table %s.%s is %spartitioned: partition id %lld", table->database, table->name,
             fl_table_is_partitioned(table) ? "" : "not ", (long long)bucket.partition_id);
     }
+    if (opts->filter != NULL) {
+        return fl_error_argument(err, "rows of one bucket at once can't be filtered");
+    }
     if (opts->limit < 0 || (opts->limit == 0 && !fl_table_is_keyed(table))) {
         return fl_error_argument(err, "limit is %d; a log table wants at least 1", opts->limit);
     }
