@@ -119,6 +119,11 @@ static fluss_code_t append_object(appender *app, json_t *object)
 static fluss_code_t append_line(appender *app, const char *line, size_t size)
 {
     json_error_t wrong;
+    if (memchr(line, '\0', size) != NULL) {
+        (void)snprintf(app->remote.err.message, sizeof(app->remote.err.message),
+                       "no JSON object: a zero byte in the line");
+        return FLUSS_E_CLIENT;
+    }
     json_t *object = json_loadb(line, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &wrong);
     if (!json_is_object(object)) {
         (void)snprintf(app->remote.err.message, sizeof(app->remote.err.message),
@@ -154,6 +159,10 @@ static int append_all(appender *app)
         }
     }
     free(line);
+    if (status == CLI_OK && ferror(stdin) != 0) {
+        (void)fprintf(stderr, "fluss append: standard input can't be read\n");
+        status = CLI_FAILED;
+    }
     if (fluss_await(fluss_flush(app->writer), app->remote.timeout_ms, &app->remote.err) != 0) {
         return cli_fail(&app->remote);
     }

@@ -35,6 +35,8 @@ static const struct option options[] = {
 typedef struct table_scan {
     cli_remote remote;
     int64_t from, limit, printed;
+    size_t left;           /* rows that the last poll gave beyond those printed */
+    bool is_default_limit; /* nobody asked for it, so it is said when it cuts */
     bool has_meta, follows;
     const char *columns[COLUMNS_MAX];
     size_t n_columns;
@@ -62,6 +64,7 @@ static int take_option(table_scan *scan, int option)
         }
         return -1;
     case 'n':
+        scan->is_default_limit = false;
         return cli_parse_number(optarg, 0, INT64_MAX, &scan->limit)
                    ? -1
                    : cli_usage(&scan->remote, "--limit takes a number of rows, not '%s'", optarg);
@@ -220,6 +223,7 @@ static int print_records(table_scan *scan, const fluss_records_t *records)
         if (!is_before_end(scan, &record)) {
             continue;
         }
+        scan->left = fluss_records_count(records) - i - 1;
         if (!cli_output_row(scan->output, json_of(scan, &record))) {
             (void)fprintf(stderr, "fluss scan: offset %lld could not be printed\n",
                           (long long)record.offset);
@@ -244,11 +248,19 @@ static int print_all(table_scan *scan)
             status = cli_fail(&scan->remote);
         } else {
             status = print_records(scan, records);
-            status = fflush(stdout) == 0 ? status : CLI_FAILED;
+            if (fflush(stdout) != 0) {
+                (void)fprintf(stderr, "fluss scan: standard output can't be written\n");
+                status = CLI_FAILED;
+            }
         }
         fluss_records_free(records);
     }
     cli_output_end(scan->output);
+    if (status == CLI_OK && scan->is_default_limit && is_full(scan) &&
+        (scan->left > 0 || !is_at_end(scan))) {
+        (void)fprintf(stderr, "the first %lld rows; --limit 0 prints all\n",
+                      (long long)scan->limit);
+    }
     return status;
 }
 
@@ -283,6 +295,7 @@ int cmd_scan(int argc, char **argv)
     cli_begin(&scan->remote, argv, usage);
     scan->from = FLUSS_EARLIEST;
     scan->limit = LIMIT_DEFAULT;
+    scan->is_default_limit = true;
     const int status = parse_and_scan(scan, argc, argv);
     for (size_t i = 0; i < scan->width; i++) {
         cli_type_deinit(&scan->types[i]);

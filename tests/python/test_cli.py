@@ -6,6 +6,7 @@ and refused rows are said and change nothing that was not asked for.
 """
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -257,3 +258,64 @@ def test_wrong_use_of_acl_is_said(secure, arguments, complaint):
 def test_an_operation_that_is_not_known_is_named(secure):
     text = secure("admin", "acl", "grant", "alice", "SING", "cluster", status=1)
     assert "operation 'SING' is not known" in text
+
+
+# --- odd input and output ---
+
+
+def run_raw(address, *arguments, stdin=None, **more):
+    return subprocess.run(
+        [BUILD / "fluss", *arguments, "--server", address],
+        stdin=stdin if stdin is not None else subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        timeout=LIMIT_S,
+        **more,
+    )
+
+
+def test_directory_as_input_is_an_error(fluss, address, tmp_path):
+    fluss("create-table", "fluss.odd_input", "id INT", "--if-not-exists")
+    folder = os.open(tmp_path, os.O_RDONLY)
+    done = run_raw(address, "append", "fluss.odd_input", stdin=folder)
+    os.close(folder)
+    assert (done.returncode, b"can't be read" in done.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("content", [bytes(range(256)) * 10, b'{"id":1\x00}\n', b"\xff\xfe\n"])
+def test_binary_input_is_one_line_of_error(fluss, address, tmp_path, content):
+    fluss("create-table", "fluss.odd_input", "id INT", "--if-not-exists")
+    file = tmp_path / "input"
+    file.write_bytes(content)
+    with file.open("rb") as stream:
+        done = run_raw(address, "append", "fluss.odd_input", stdin=stream)
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"fluss append: line 1: no JSON object")
+
+
+def test_output_that_is_full_is_an_error_and_one_that_closes_is_quiet(fluss, address):
+    fluss("create-table", "fluss.much", "id INT", "--if-not-exists")
+    fluss("append", "fluss.much", stdin=lines({"id": i} for i in range(20_000)))
+    with open("/dev/full", "wb") as full:
+        done = run_raw(address, "scan", "fluss.much", "--json", stdout=full)
+    assert (done.returncode, b"standard output" in done.stderr) == (1, True)
+    command = f"'{BUILD / 'fluss'}' scan fluss.much --json --limit 0 --server {address} | head -n 1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, timeout=LIMIT_S)
+    assert (done.stdout, done.stderr) == (b'{"id":0}\n', b"")
+
+
+def test_cut_that_nobody_asked_for_is_said(fluss, address):
+    fluss("create-table", "fluss.cut", "id INT")
+    fluss("append", "fluss.cut", stdin=lines({"id": i} for i in range(150)))
+    done = run_raw(address, "scan", "fluss.cut", "--json", stdout=subprocess.PIPE)
+    assert len(done.stdout.splitlines()) == 100
+    assert b"--limit 0 prints all" in done.stderr
+    done = run_raw(address, "scan", "fluss.cut", "--json", "-n", "100", stdout=subprocess.PIPE)
+    assert done.stderr == b""
+
+
+def test_pattern_and_missing_name_drop_nothing(fluss):
+    fluss("create-table", "fluss.kept", "id INT", "--if-not-exists")
+    fluss("drop-table", status=2)
+    fluss("drop-table", "fluss.*", status=1)
+    fluss("drop-table", "fluss.", status=2)
+    assert {"name": "kept"} in rows_of(fluss("tables", "--json"))
