@@ -130,13 +130,26 @@ fluss_code_t fl_write_table_partition(fl_write_table *table, const char *name,
     return rc;
 }
 
-int32_t fl_write_table_next_bucket(fl_write_table *table)
+int32_t fl_write_partition_next_bucket(fl_write_partition *partition)
 {
-    if (table->sender->client->config->writer_assigner.number == FL_ASSIGN_ROUND_ROBIN) {
-        const unsigned turn = atomic_fetch_add_explicit(&table->turn, 1, memory_order_relaxed);
-        return (int32_t)(turn % (unsigned)table->bucket_count);
+    fl_write_table *table = partition->table;
+    const bool is_sticky =
+        table->sender->client->config->writer_assigner.number == FL_ASSIGN_STICKY;
+    int first = is_sticky ? atomic_load_explicit(&table->sticky, memory_order_relaxed)
+                          : (int)(atomic_fetch_add_explicit(&table->turn, 1, memory_order_relaxed) %
+                                  (unsigned)table->bucket_count);
+    for (int32_t step = 0; step < table->bucket_count; step++) {
+        const int32_t bucket = (first + step) % table->bucket_count;
+        if (!atomic_load_explicit(&partition->buckets[bucket].is_leaderless,
+                                  memory_order_relaxed)) {
+            if (is_sticky && step > 0) {
+                (void)atomic_compare_exchange_strong_explicit(
+                    &table->sticky, &first, bucket, memory_order_relaxed, memory_order_relaxed);
+            }
+            return bucket;
+        }
     }
-    return atomic_load_explicit(&table->sticky, memory_order_relaxed);
+    return first; /* none is better */
 }
 
 /* Follow the size of batches that had to wait: towards the limit while they fill up, slowly down

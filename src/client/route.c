@@ -239,6 +239,7 @@ const char *fl_bucket_route(fl_write_bucket *bucket)
     const char *address =
         is_known ? fl_metadata_server(metadata, fl_metadata_leader(metadata, &id)) : NULL;
     if (address != NULL) {
+        atomic_store_explicit(&bucket->is_leaderless, false, memory_order_relaxed);
         bucket->stuck_since_ms = 0;
         return address;
     }
@@ -248,6 +249,7 @@ const char *fl_bucket_route(fl_write_bucket *bucket)
     bucket->is_waiting = true;
     if (fl_metadata_leaders(metadata, id.table_id, id.partition_id) != NULL) {
         /* Known, but the bucket has no leader just now: do not ask in a loop. */
+        atomic_store_explicit(&bucket->is_leaderless, true, memory_order_relaxed);
         back_off(bucket);
         bucket->is_waiting = false;
         start_refresh(partition);

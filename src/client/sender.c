@@ -464,6 +464,7 @@ void fl_sender_drain(fl_sender *sender, int64_t limit_ms, void (*done)(void *con
 
 void fl_bucket_fail_all(fl_write_bucket *bucket, const fluss_error_t *err)
 {
+    atomic_store_explicit(&bucket->is_leaderless, false, memory_order_relaxed);
     (void)pthread_mutex_lock(&bucket->lock);
     *bucket->queue_last = bucket->open; /* an empty queue begins with it */
     fl_batch *batch = bucket->queue;

@@ -87,7 +87,8 @@ struct fl_batch {
 struct fl_write_bucket {
     fl_write_partition *partition;
     int32_t index;
-    pthread_mutex_t lock; /* guards: to the next mark */
+    atomic_bool is_leaderless; /* its batches wait for a leader */
+    pthread_mutex_t lock;      /* guards: to the next mark */
     fl_batch *open;
     struct fl_content *spare; /* an empty builder for the next batch */
     fl_batch *queue, **queue_last;
@@ -242,8 +243,8 @@ FLUSS_CHECKED fluss_code_t fl_accumulate_array(fl_writer *writer, fl_write_bucke
                                                int64_t row_count, fl_ack ack, fluss_error_t *err);
 /** A batch ended with so many bytes, full or by its timeout. */
 void fl_write_table_learn(fl_write_table *table, size_t bytes);
-/** A bucket for a row without a key. */
-int32_t fl_write_table_next_bucket(fl_write_table *table);
+/** A bucket for a row without a key: one with a leader, as far as that is known. */
+int32_t fl_write_partition_next_bucket(fl_write_partition *partition);
 /** Close the open batch, which is not empty, and queue it as ENCODING. Lock: bucket held. */
 fl_batch *fl_bucket_close_open(fl_write_bucket *bucket);
 /** Encode a batch that was queued, and tell the loop. Lock: none held. */

@@ -419,16 +419,16 @@ fluss_code_t fl_row_route(fl_writer *writer, fl_row *row, fl_write_bucket **out,
         FL_TRY(fl_row_partition(table, row, err));
         name = (const char *)row->partition.data;
     }
+    fl_write_partition *partition;
+    FL_TRY(fl_write_table_partition(writer->target, name, &partition, err));
     int32_t bucket = 0;
     if (table->desc->bucket_key_count > 0) {
         FL_TRY(fl_row_bucket_key(table, row, err));
         bucket = fl_bucket_of(fl_buf_slice(&row->bucket_key), table->bucket_count,
                               table->settings.lake_format, writer->hash);
     } else {
-        bucket = fl_write_table_next_bucket(writer->target);
+        bucket = fl_write_partition_next_bucket(partition);
     }
-    fl_write_partition *partition;
-    FL_TRY(fl_write_table_partition(writer->target, name, &partition, err));
     *out = &partition->buckets[bucket];
     return 0;
 }

@@ -230,7 +230,8 @@ static fluss_code_t queue_whole(fluss_prepared_t *batch, fluss_error_t *err)
         fl_write_table *target = batch->writer->target;
         fl_write_partition *partition;
         FL_TRY(fl_write_table_partition(target, NULL, &partition, err));
-        begin_part(batch, &batch->columns, &partition->buckets[fl_write_table_next_bucket(target)]);
+        begin_part(batch, &batch->columns,
+                   &partition->buckets[fl_write_partition_next_bucket(partition)]);
         batch->next = batch->part.length;
     }
     return batch->part.release != NULL ? queue_part(batch, err) : 0;

@@ -2,9 +2,9 @@
 """Every error code of the protocol at every step of the client.
 
 Goal and method: the table of codes (include/fluss/fluss_codes.def) times the steps below. At a
-step, a code that can pass is answered once: the call succeeds, and its effect is there once. A code
+step, a code that can pass is answered once: the call succeeds, its effect is there once. A code
 that can not is answered each time: exactly the calls concerned end with that code, what goes on
-beside them succeeds, and afterwards the same call does. Exceptions are named in the steps, with why.
+beside them succeeds, and afterwards the same call does. Exceptions stand with the steps, with why.
 Every day each step has a fifth of the codes, and each code a fifth of the steps; all of them where
 FLUSS_TEST_FULL is set.
 """

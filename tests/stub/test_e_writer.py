@@ -491,3 +491,22 @@ def test_drain_reads_what_was_written(stub, connect, log):
     client = connect(stub)
     client.writer("log").append({"id": 5, "note": "five"})
     assert drain(client.scanner("log"), 1) == [(0, 0, {"id": 5, "note": "five"})]
+
+
+@pytest.mark.parametrize("kind", ["sticky", "round_robin"])
+def test_rows_without_a_key_go_where_a_leader_is(cluster, connect, kind):
+    """A bucket without a leader keeps what it has, and gets no more until it has one."""
+    table = cluster.create_table("t", LOG, buckets=3)
+    client = connect(cluster, writer_bucket_no_key_assigner=kind)
+    writer = client.writer("t")
+    assert {outcome(writer.append({"id": -1, "note": ""})) for _ in range(12)} == {None}
+    with cluster.lock:
+        table.of(1).leader = None
+    early = [writer.write_arrow_batch(one_row(i)) for i in range(6)]
+    refreshed = len(cluster.asked("GET_METADATA"))
+    cluster.wait_until(lambda: len(cluster.asked("GET_METADATA")) > refreshed, "the client noticed")
+    assert {outcome(writer.append({"id": i, "note": ""})) for i in range(6, 60)} == {None}
+    with cluster.lock:
+        table.of(1).leader = 2
+    assert {outcome(handle) for handle in early} == NONE_FAILED
+    assert sum(table.of(i).end for i in range(3)) == 12 + 60
