@@ -194,7 +194,8 @@ static bool is_at_end(const table_scan *scan)
                !is_same_bucket(&now[k].bucket, &scan->ends[i].bucket)) {
             k++;
         }
-        at_end = k == count || now[k].offset >= scan->ends[i].offset;
+        /* An empty bucket stays at "earliest": no fetch says where that is. */
+        at_end = k == count || scan->ends[i].offset == 0 || now[k].offset >= scan->ends[i].offset;
     }
     free(now);
     return at_end;

@@ -8,11 +8,14 @@
 static const cmd commands[] = {
     {"acl", "show, grant or revoke rights", cmd_acl},
     {"append", "append or upsert rows given as JSON lines", cmd_append},
+    {"create-partition", "make a partition of a table", cmd_create_partition},
     {"create-table", "make a table from a list of columns", cmd_create_table},
     {"databases", "list the databases of a server", cmd_databases},
     {"describe", "show columns, keys and properties of a table", cmd_describe},
+    {"drop-partition", "drop a partition with its rows", cmd_drop_partition},
     {"drop-table", "drop a table with its rows", cmd_drop_table},
     {"offsets", "show how far each bucket's log reaches", cmd_offsets},
+    {"partitions", "list the partitions of a table", cmd_partitions},
     {"scan", "print rows, or a changelog", cmd_scan},
     {"server", "run a Fluss server in this process", cmd_server},
     {"tables", "list the tables of a database", cmd_tables},
@@ -22,7 +25,7 @@ static int usage(FILE *to)
 {
     (void)fputs("usage: fluss COMMAND [ARGUMENT …]\n\ncommands:\n", to);
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-        (void)fprintf(to, "  %-12s %s\n", commands[i].name, commands[i].summary);
+        (void)fprintf(to, "  %-17s %s\n", commands[i].name, commands[i].summary);
     }
     (void)fputs("\n`fluss COMMAND --help` tells more.\n", to);
     return to == stdout ? 0 : 2;

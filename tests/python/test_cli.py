@@ -98,6 +98,28 @@ def test_table_is_listed_described_and_dropped(fluss):
     assert "does not exist" in fluss("describe", "fluss.life", status=1)
 
 
+def test_partitions_are_made_listed_and_dropped(fluss):
+    columns = "id INT, region STRING, shift INT"
+    fluss("create-table", "fluss.parts", columns, "--partitioned-by", "region,shift")
+    for region, shift in (("eu", 1), ("eu", 2), ("us", 1)):
+        fluss("create-partition", "fluss.parts", f"shift={shift}", f"region={region}")
+    listed = rows_of(fluss("partitions", "fluss.parts", "--json"))
+    assert [row["name"] for row in listed] == ["eu$1", "eu$2", "us$1"]
+    narrowed = rows_of(fluss("partitions", "fluss.parts", "region=eu", "--json"))
+    assert [row["name"] for row in narrowed] == ["eu$1", "eu$2"]
+    fluss("append", "fluss.parts", stdin=lines([{"id": 1, "region": "us", "shift": 1}]))
+    assert len(rows_of(fluss("scan", "fluss.parts", "--json"))) == 1
+    fluss("drop-partition", "fluss.parts", "region=us", "shift=1")
+    assert "us$1" not in fluss("partitions", "fluss.parts")
+    assert rows_of(fluss("scan", "fluss.parts", "--json")) == []
+    again = ("create-partition", "fluss.parts", "region=eu", "shift=1")
+    assert "already exists" in fluss(*again, status=1)
+    missing = ("drop-partition", "fluss.parts", "region=eu", "shift=9")
+    assert "does not exist" in fluss(*missing, status=1)
+    assert "COLUMN=VALUE" in fluss("create-partition", "fluss.parts", "region", status=2)
+    assert "is missing" in fluss("drop-partition", "fluss.parts", status=2)
+
+
 def test_existing_table_is_an_error_unless_allowed(fluss):
     fluss("create-table", "fluss.twice", "id INT")
     assert "twice" in fluss("create-table", "fluss.twice", "id INT", status=1)
