@@ -224,7 +224,7 @@ def is_late(field, official, _ours):
     last = field.rpartition(".")[2]
     return (last in ("leader_id", "leader_epoch") and official == "-") or (
         field.startswith("buckets_resp")
-        and (official == "12" or field.endswith(("offset", "count")))
+        and (official in ("12", "21") or field.endswith(("offset", "count")))
     )
 
 
