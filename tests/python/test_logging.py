@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The library's log in Python's logging: lines arrive, nothing waits for them, and what goes wrong in
-a handler harms nobody. Each case is a program of its own."""
+"""The library's log in Python's logging: lines arrive, nothing waits for them, and what goes wrong
+in a handler harms nobody. Each case is a program of its own."""
 
 from test_asyncio_process import run_program
 
