@@ -180,7 +180,7 @@ static fluss_code_t read_all(life *l)
     rc = rc != 0 ? rc : fluss_read(l->reader, NULL, 0, &stream, l->err);
     if (stream.release != NULL) {
         struct ArrowArray array = {0};
-        while (stream.get_next(&stream, &array) == 0 && array.release != NULL) {
+        while (fluss_read_next(&stream, POLL_MS, &array, NULL) == 0 && array.release != NULL) {
             array.release(&array);
         }
         stream.release(&stream);
