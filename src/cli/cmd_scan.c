@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fluss/fluss_arrow.h>
+
 #include "cmd.h"
 #include "output.h"
 #include "remote.h"
@@ -44,6 +46,7 @@ typedef struct table_scan {
     fluss_scanner_t *scanner;
     fluss_position_t *ends; /* where each bucket ends now */
     size_t end_count;
+    fluss_position_t *now;          /* room for the positions of all buckets */
     const char *names[COLUMNS_MAX]; /* of the printed columns */
     cli_type types[COLUMNS_MAX];
     size_t width;
@@ -105,23 +108,41 @@ static fluss_code_t open_columns(table_scan *scan)
     return 0;
 }
 
-static fluss_code_t open_ends(table_scan *scan)
+/* Where each bucket begins or ends now. */
+static fluss_code_t find_bounds(table_scan *scan, int64_t which, fluss_position_t *bounds,
+                                size_t *count)
 {
-    const fluss_scan_opts_t opts = {.size = sizeof(opts)};
+    const fluss_scan_opts_t opts = {.size = sizeof(opts), .batches = true};
     fluss_error_t *err = &scan->remote.err;
+    struct ArrowArrayStream stream = {0};
     fluss_scanner_t *probe = NULL;
-    scan->ends = calloc(POSITIONS_MAX, sizeof(*scan->ends));
-    fluss_code_t rc = scan->ends != NULL ? fluss_scanner_open(&scan->table, 1, &opts, &probe, err)
-                                         : FLUSS_E_CLIENT;
+    fluss_code_t rc = fluss_scanner_open(&scan->table, 1, &opts, &probe, err);
     if (rc == 0) {
-        rc = fluss_await(fluss_subscribe_all(probe, FLUSS_LATEST), scan->remote.timeout_ms, err);
+        rc = fluss_await(fluss_subscribe_all(probe, which), scan->remote.timeout_ms, err);
+    }
+    if (rc == 0 && which == FLUSS_EARLIEST && fluss_positions(probe, NULL, 0) != 0) {
+        /* A stream, though nobody pulls it, settles where it begins. */
+        rc = fluss_read(probe, NULL, 0, &stream, err);
     }
     if (rc == 0) {
-        scan->end_count = fluss_positions(probe, scan->ends, POSITIONS_MAX);
-        scan->end_count = scan->end_count < POSITIONS_MAX ? scan->end_count : POSITIONS_MAX;
+        *count = fluss_positions(probe, bounds, POSITIONS_MAX);
+        *count = *count < POSITIONS_MAX ? *count : POSITIONS_MAX;
+    }
+    if (stream.release != NULL) {
+        stream.release(&stream);
     }
     fluss_scanner_free(probe);
     return rc;
+}
+
+static fluss_code_t open_ends(table_scan *scan)
+{
+    scan->ends = calloc(POSITIONS_MAX, sizeof(*scan->ends));
+    scan->now = calloc(POSITIONS_MAX, sizeof(*scan->now));
+    if (scan->ends == NULL || scan->now == NULL) {
+        return FLUSS_E_CLIENT;
+    }
+    return find_bounds(scan, FLUSS_LATEST, scan->ends, &scan->end_count);
 }
 
 static fluss_code_t open_scanner(table_scan *scan, fluss_path_t path)
@@ -180,13 +201,10 @@ static bool is_same_bucket(const fluss_bucket_t *a, const fluss_bucket_t *b)
 }
 
 /* Whether every bucket has been read to the end that it had at the start. */
-static bool is_at_end(const table_scan *scan)
+static bool is_at_end(table_scan *scan)
 {
-    fluss_position_t *now = calloc(POSITIONS_MAX, sizeof(*now));
-    if (now == NULL) {
-        return true;
-    }
-    const size_t count = fluss_positions(scan->scanner, now, POSITIONS_MAX);
+    const fluss_position_t *now = scan->now;
+    const size_t count = fluss_positions(scan->scanner, scan->now, POSITIONS_MAX);
     bool at_end = true;
     for (size_t i = 0; i < scan->end_count && at_end; i++) {
         size_t k = 0;
@@ -197,8 +215,24 @@ static bool is_at_end(const table_scan *scan)
         /* An empty bucket stays at "earliest": no fetch says where that is. */
         at_end = k == count || scan->ends[i].offset == 0 || now[k].offset >= scan->ends[i].offset;
     }
-    free(now);
     return at_end;
+}
+
+/* Of a bucket whose rows have all expired nothing is read, so it never leaves "earliest": it counts
+ * as one that ends at 0. */
+static fluss_code_t end_expired(table_scan *scan)
+{
+    size_t count = 0;
+    const fluss_code_t rc = find_bounds(scan, FLUSS_EARLIEST, scan->now, &count);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < scan->end_count; k++) {
+            if (is_same_bucket(&scan->now[i].bucket, &scan->ends[k].bucket) &&
+                scan->now[i].offset >= scan->ends[k].offset) {
+                scan->ends[k].offset = 0;
+            }
+        }
+    }
+    return rc;
 }
 
 static bool is_before_end(const table_scan *scan, const fluss_record_t *record)
@@ -235,6 +269,23 @@ static int print_records(table_scan *scan, const fluss_records_t *records)
     return CLI_OK;
 }
 
+static int print_next(table_scan *scan)
+{
+    fluss_records_t *records = NULL;
+    fluss_error_t *err = &scan->remote.err;
+    fluss_code_t rc = fluss_await_records(fluss_poll(scan->scanner, POLL_MS), -1, &records, err);
+    if (rc == 0 && fluss_records_count(records) == 0 && !scan->follows) {
+        rc = end_expired(scan);
+    }
+    int status = rc == 0 ? print_records(scan, records) : cli_fail(&scan->remote);
+    fluss_records_free(records);
+    if (status == CLI_OK && fflush(stdout) != 0) {
+        (void)fprintf(stderr, "fluss scan: standard output can't be written\n");
+        status = CLI_FAILED;
+    }
+    return status;
+}
+
 static int print_all(table_scan *scan)
 {
     int status = CLI_OK;
@@ -243,18 +294,7 @@ static int print_all(table_scan *scan)
         return CLI_FAILED;
     }
     while (status == CLI_OK && !is_full(scan) && (scan->follows || !is_at_end(scan))) {
-        fluss_records_t *records = NULL;
-        if (fluss_await_records(fluss_poll(scan->scanner, POLL_MS), -1, &records,
-                                &scan->remote.err) != 0) {
-            status = cli_fail(&scan->remote);
-        } else {
-            status = print_records(scan, records);
-            if (fflush(stdout) != 0) {
-                (void)fprintf(stderr, "fluss scan: standard output can't be written\n");
-                status = CLI_FAILED;
-            }
-        }
-        fluss_records_free(records);
+        status = print_next(scan);
     }
     cli_output_end(scan->output);
     if (status == CLI_OK && scan->is_default_limit && is_full(scan) &&
@@ -302,6 +342,7 @@ int cmd_scan(int argc, char **argv)
         cli_type_deinit(&scan->types[i]);
     }
     free(scan->ends);
+    free(scan->now);
     free(scan);
     return status;
 }

@@ -48,8 +48,7 @@ def address():
         yield addresses[0]
 
 
-@pytest.fixture
-def fluss(address):
+def runner(address):
     def run(*arguments, stdin="", status=0):
         done = subprocess.run(
             [BUILD / "fluss", *arguments, "--server", address],
@@ -62,6 +61,11 @@ def fluss(address):
         return done.stdout if status == 0 else done.stderr
 
     return run
+
+
+@pytest.fixture
+def fluss(address):
+    return runner(address)
 
 
 def lines(rows):
@@ -333,6 +337,21 @@ def test_cut_that_nobody_asked_for_is_said(fluss, address):
     assert b"--limit 0 prints all" in done.stderr
     done = run_raw(address, "scan", "fluss.cut", "--json", "-n", "100", stdout=subprocess.PIPE)
     assert done.stderr == b""
+
+
+def test_scan_ends_where_a_bucket_has_lost_all_its_rows(tmp_path):
+    fluss = runner(f"embedded:{tmp_path}")
+    fluss("create-table", "fluss.old", "id INT", "--buckets", "2", "--bucket-key", "id")
+    fluss("append", "fluss.old", stdin=lines({"id": i} for i in range(20)))
+    rows = rows_of(fluss("scan", "fluss.old", "--json", "--meta"))
+    kept = [row for row in rows if row["_bucket"] == 1]
+    assert 0 < len(kept) < len(rows)
+    # What is left of a log when its last segment expires, as an official server lets it.
+    (log,) = tmp_path.glob("fluss/old-*/log-0/00*.log")
+    log.write_bytes(b"")
+    log.rename(log.with_name(f"{len(rows) - len(kept):020}.log"))
+    assert rows_of(fluss("scan", "fluss.old", "--json", "--meta")) == kept
+    assert fluss("scan", "fluss.old", "--json", "--from", "latest") == ""
 
 
 def test_pattern_and_missing_name_drop_nothing(fluss):
