@@ -689,6 +689,9 @@ static const char *next_address(fl_scanner *scanner, int64_t now, int64_t *wake_
             return address;
         }
         refresh(scanner, b);
+        if (!scanner->is_refreshing) { /* out of memory */
+            *wake_ms = now + RETRY_MS_MIN;
+        }
     }
     return NULL;
 }
@@ -723,6 +726,7 @@ void fl_scanner_pump(fl_scanner *scanner)
         }
         fl_arena_deinit(&arena);
         if (fetch == NULL) {
+            wake_ms = address != NULL ? now + RETRY_MS_MIN : wake_ms; /* out of memory */
             break;
         }
     }
