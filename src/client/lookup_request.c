@@ -116,6 +116,16 @@ static void key_answered(fl_lookup_request *r, fl_lookup_key *key, const fl_slic
     fl_lookup_key_done(key, NULL);
 }
 
+/* @param id  of a bucket; one that was refused has no keys left */
+static void next_answered(fl_lookup_request *r, const fluss_bucket_t *id, const fl_slice *values,
+                          size_t count, fl_frame *frame)
+{
+    fl_lookup_key *key = take_key(r, id);
+    if (key != NULL) {
+        key_answered(r, key, values, count, frame);
+    }
+}
+
 static void on_points(fl_lookup_request *r, const fl_msg_lookup_response *response, fl_frame *frame)
 {
     const int64_t table_id = r->keys->call->lookup->table->table_id;
@@ -126,13 +136,9 @@ static void on_points(fl_lookup_request *r, const fl_msg_lookup_response *respon
                                    part->bucket_id};
         if (part->has_error_code && part->error_code != 0) {
             fail_bucket(r, &id, part->error_code, part->error_message);
-            continue;
         }
         for (size_t j = 0; j < part->values_count; j++) {
-            fl_lookup_key *key = take_key(r, &id);
-            if (key != NULL) {
-                key_answered(r, key, &part->values[j].values, part->values[j].has_values, frame);
-            }
+            next_answered(r, &id, &part->values[j].values, part->values[j].has_values, frame);
         }
     }
 }
@@ -148,14 +154,10 @@ static void on_prefixes(fl_lookup_request *r, const fl_msg_prefix_lookup_respons
                                    part->bucket_id};
         if (part->has_error_code && part->error_code != 0) {
             fail_bucket(r, &id, part->error_code, part->error_message);
-            continue;
         }
         for (size_t j = 0; j < part->value_lists_count; j++) {
-            fl_lookup_key *key = take_key(r, &id);
-            if (key != NULL) {
-                key_answered(r, key, part->value_lists[j].values, part->value_lists[j].values_count,
-                             frame);
-            }
+            const fl_msg_pb_value_list *list = &part->value_lists[j];
+            next_answered(r, &id, list->values, list->values_count, frame);
         }
     }
 }
@@ -197,37 +199,66 @@ static void on_answer(void *context, const fl_reply *reply, const fluss_error_t 
 
 /* ---- requests ---- */
 
-/* The keys of a request by bucket: `buckets` and where each bucket's keys go. */
-static size_t group_keys(const fl_lookup_request *r, fluss_bucket_t *buckets, size_t *counts)
+/* The keys of one bucket, in the order in which they came. */
+typedef struct key_group {
+    fluss_bucket_t id;
+    fl_lookup_key *first, **last;
+    fl_slice *keys;
+    size_t count;
+} key_group;
+
+/* The group of a bucket, or the next free one. @param slots  mask + 1 places, for less than as many
+ * groups; a place holds a group's index plus 1, or 0 */
+static key_group *find_group(const fluss_bucket_t *id, key_group *groups, size_t *group_count,
+                             size_t *slots, size_t mask)
 {
-    size_t bucket_count = 0;
-    for (const fl_lookup_key *key = r->keys; key != NULL; key = key->next) {
-        const fluss_bucket_t id = fl_lookup_key_bucket(key, r->client->metadata);
-        size_t i = 0;
-        while (i < bucket_count && !fl_bucket_equal(&buckets[i], &id)) {
-            i++;
-        }
-        if (i == bucket_count) {
-            buckets[bucket_count] = id;
-            counts[bucket_count++] = 0;
-        }
-        counts[i]++;
+    const uint64_t mixed =
+        ((uint64_t)id->partition_id * 31 + (uint64_t)id->bucket) * UINT64_C(0x9E3779B97F4A7C15);
+    size_t at = (size_t)(mixed >> 32) & mask;
+    while (slots[at] != 0 && !fl_bucket_equal(&groups[slots[at] - 1].id, id)) {
+        at = (at + 1) & mask;
     }
-    return bucket_count;
+    if (slots[at] == 0) {
+        groups[*group_count] = (key_group){.id = *id, .last = &groups[*group_count].first};
+        slots[at] = ++*group_count;
+    }
+    return &groups[slots[at] - 1];
 }
 
-static fl_slice *bucket_keys(const fl_lookup_request *r, const fluss_bucket_t *id, size_t count,
-                             fl_arena *arena)
+/* Sort the keys by bucket, so that answers, which come in this order, find theirs in front.
+ * @param groups  room for as many as there are keys */
+static fluss_code_t group_keys(fl_lookup_request *r, fl_arena *arena, key_group *groups,
+                               size_t *group_count, fluss_error_t *err)
 {
-    fl_slice *keys = fl_arena_array(arena, count, sizeof(*keys));
-    size_t filled = 0;
-    for (const fl_lookup_key *key = r->keys; key != NULL && keys != NULL; key = key->next) {
-        const fluss_bucket_t bucket = fl_lookup_key_bucket(key, r->client->metadata);
-        if (fl_bucket_equal(&bucket, id)) {
-            keys[filled++] = key->bytes;
-        }
+    size_t slot_count = 2;
+    while (slot_count < 2 * r->count) {
+        slot_count *= 2;
     }
-    return keys;
+    size_t *slots = fl_arena_array(arena, slot_count, sizeof(*slots));
+    fl_slice *keys = fl_arena_array(arena, r->count, sizeof(*keys));
+    if (slots == NULL || keys == NULL) {
+        return fl_error_nomem(err);
+    }
+    for (fl_lookup_key *key = r->keys; key != NULL; key = key->next) {
+        const fluss_bucket_t id = fl_lookup_key_bucket(key, r->client->metadata);
+        key_group *group = find_group(&id, groups, group_count, slots, slot_count - 1);
+        *group->last = key;
+        group->last = &key->next;
+        group->count++;
+    }
+    r->last = &r->keys;
+    for (size_t i = 0; i < *group_count; i++) {
+        *r->last = groups[i].first;
+        r->last = groups[i].last;
+        groups[i].keys = keys;
+        keys += groups[i].count;
+    }
+    *r->last = NULL;
+    keys = groups->keys;
+    for (const fl_lookup_key *key = r->keys; key != NULL; key = key->next) {
+        *keys++ = key->bytes;
+    }
+    return 0;
 }
 
 static fluss_code_t call_server(fl_lookup_request *r, fl_api_key api, const void *message,
@@ -244,69 +275,56 @@ static fluss_code_t call_server(fl_lookup_request *r, fl_api_key api, const void
     return fl_rpc_call(r->client->rpc, &spec, err);
 }
 
-static fluss_code_t send_points(fl_lookup_request *r, const fluss_bucket_t *buckets,
-                                const size_t *counts, size_t bucket_count, fl_arena *arena,
-                                fluss_error_t *err)
+static fluss_code_t send_points(fl_lookup_request *r, const key_group *groups, size_t group_count,
+                                fl_arena *arena, fluss_error_t *err)
 {
-    const fl_lookup *lookup = r->keys->call->lookup;
+    const bool inserts = r->keys->call->lookup->inserts;
     const fluss_config_t *config = r->client->config;
-    fl_msg_pb_lookup_req_for_bucket *parts = fl_arena_array(arena, bucket_count, sizeof(*parts));
-    if (parts == NULL) {
-        return fl_error_nomem(err);
-    }
-    for (size_t i = 0; i < bucket_count; i++) {
-        parts[i] = (fl_msg_pb_lookup_req_for_bucket){
-            .has_partition_id = buckets[i].partition_id != FL_NO_PARTITION,
-            .partition_id = buckets[i].partition_id,
-            .bucket_id = buckets[i].bucket,
-            .keys = bucket_keys(r, &buckets[i], counts[i], arena),
-            .keys_count = counts[i],
-        };
-        if (parts[i].keys == NULL) {
-            return fl_error_nomem(err);
-        }
+    fl_msg_pb_lookup_req_for_bucket *parts = fl_arena_array(arena, group_count, sizeof(*parts));
+    for (size_t i = 0; i < group_count && parts != NULL; i++) {
+        const key_group *group = &groups[i];
+        parts[i] = (fl_msg_pb_lookup_req_for_bucket){.has_partition_id =
+                                                         group->id.partition_id != FL_NO_PARTITION,
+                                                     .partition_id = group->id.partition_id,
+                                                     .bucket_id = group->id.bucket,
+                                                     .keys = group->keys,
+                                                     .keys_count = group->count};
     }
     const fl_msg_lookup_request message = {
-        .table_id = lookup->table->table_id,
+        .table_id = groups->id.table_id,
         .buckets_req = parts,
-        .buckets_req_count = bucket_count,
-        .has_insert_if_not_exists = lookup->inserts,
-        .insert_if_not_exists = lookup->inserts,
-        .has_acks = lookup->inserts,
+        .buckets_req_count = group_count,
+        .has_insert_if_not_exists = inserts,
+        .insert_if_not_exists = inserts,
+        .has_acks = inserts,
         .acks = (int32_t)config->writer_acks.number,
-        .has_timeout_ms = lookup->inserts,
+        .has_timeout_ms = inserts,
         .timeout_ms = (int32_t)config->request_timeout_ms.number,
     };
-    return call_server(r, FL_API_LOOKUP, &message, err);
+    return parts != NULL ? call_server(r, FL_API_LOOKUP, &message, err) : fl_error_nomem(err);
 }
 
-static fluss_code_t send_prefixes(fl_lookup_request *r, const fluss_bucket_t *buckets,
-                                  const size_t *counts, size_t bucket_count, fl_arena *arena,
-                                  fluss_error_t *err)
+static fluss_code_t send_prefixes(fl_lookup_request *r, const key_group *groups, size_t group_count,
+                                  fl_arena *arena, fluss_error_t *err)
 {
     fl_msg_pb_prefix_lookup_req_for_bucket *parts =
-        fl_arena_array(arena, bucket_count, sizeof(*parts));
-    if (parts == NULL) {
-        return fl_error_nomem(err);
-    }
-    for (size_t i = 0; i < bucket_count; i++) {
+        fl_arena_array(arena, group_count, sizeof(*parts));
+    for (size_t i = 0; i < group_count && parts != NULL; i++) {
+        const key_group *group = &groups[i];
         parts[i] = (fl_msg_pb_prefix_lookup_req_for_bucket){
-            .has_partition_id = buckets[i].partition_id != FL_NO_PARTITION,
-            .partition_id = buckets[i].partition_id,
-            .bucket_id = buckets[i].bucket,
-            .keys = bucket_keys(r, &buckets[i], counts[i], arena),
-            .keys_count = counts[i],
-        };
-        if (parts[i].keys == NULL) {
-            return fl_error_nomem(err);
-        }
+            .has_partition_id = group->id.partition_id != FL_NO_PARTITION,
+            .partition_id = group->id.partition_id,
+            .bucket_id = group->id.bucket,
+            .keys = group->keys,
+            .keys_count = group->count};
     }
     const fl_msg_prefix_lookup_request message = {
-        .table_id = r->keys->call->lookup->table->table_id,
+        .table_id = groups->id.table_id,
         .buckets_req = parts,
-        .buckets_req_count = bucket_count,
+        .buckets_req_count = group_count,
     };
-    return call_server(r, FL_API_PREFIX_LOOKUP, &message, err);
+    return parts != NULL ? call_server(r, FL_API_PREFIX_LOOKUP, &message, err)
+                         : fl_error_nomem(err);
 }
 
 void fl_lookup_request_send(fl_lookup_request *r)
@@ -314,16 +332,16 @@ void fl_lookup_request_send(fl_lookup_request *r)
     fl_arena arena;
     fl_arena_init(&arena);
     fluss_error_t err;
-    fluss_bucket_t *buckets = fl_arena_array(&arena, r->count, sizeof(*buckets));
-    size_t *counts = fl_arena_array(&arena, r->count, sizeof(*counts));
-    fluss_code_t rc = buckets != NULL && counts != NULL ? 0 : fl_error_nomem(&err);
+    size_t group_count = 0;
+    key_group *groups = fl_arena_array(&arena, r->count, sizeof(*groups));
+    fluss_code_t rc =
+        groups != NULL ? group_keys(r, &arena, groups, &group_count, &err) : fl_error_nomem(&err);
     r->lookups->in_flight++;
     r->target->in_flight++;
     fl_metric_add(&r->client->metrics.lookup_requests, 1);
     if (rc == 0) {
-        const size_t bucket_count = group_keys(r, buckets, counts);
-        rc = r->is_prefix ? send_prefixes(r, buckets, counts, bucket_count, &arena, &err)
-                          : send_points(r, buckets, counts, bucket_count, &arena, &err);
+        rc = r->is_prefix ? send_prefixes(r, groups, group_count, &arena, &err)
+                          : send_points(r, groups, group_count, &arena, &err);
     }
     fl_arena_deinit(&arena);
     if (rc != 0) {
