@@ -120,8 +120,6 @@ void fc_pairs_deinit(fc_pairs *pairs);
 /** Positions from a sequence of (table_id, partition_id, bucket, offset). PyMem; NULL: exception.
  */
 fluss_position_t *fc_positions(PyObject *sequence, size_t *count);
-/** 32-bit numbers from a sequence. PyMem; NULL: exception. */
-int32_t *fc_numbers(PyObject *sequence, size_t *count);
 
 /* ---- codec.c: the types of a table's columns ---- */
 typedef struct fc_type {
@@ -312,6 +310,6 @@ int fc_schema_copy(const struct ArrowSchema *schema, struct ArrowSchema *out);
 PyObject *fc_handle_new(fc_state *state, fluss_future_t *ack); /* takes; NULL: done already */
 
 /* ---- method tables, put together in module.c ---- */
-extern PyMethodDef fc_admin_methods[], fc_admin_more_methods[], fc_schema_methods[];
+extern PyMethodDef fc_admin_methods[], fc_admin_call_methods[], fc_schema_methods[];
 extern PyMethodDef fc_scan_methods[], fc_write_methods[], fc_log_methods[];
 #endif

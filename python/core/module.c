@@ -202,7 +202,7 @@ static int module_exec(PyObject *module)
     if (import_standard(state) != 0 || intern_names(state) != 0 || add_types(module, state) != 0) {
         return -1;
     }
-    PyMethodDef *const tables[] = {module_methods,    fc_admin_methods, fc_admin_more_methods,
+    PyMethodDef *const tables[] = {module_methods,    fc_admin_methods, fc_admin_call_methods,
                                    fc_schema_methods, fc_scan_methods,  fc_write_methods,
                                    fc_log_methods};
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
