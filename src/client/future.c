@@ -114,7 +114,7 @@ static void unref(fluss_future_t *future)
 /* Become ready under the lock; false when it is so already. */
 static bool settle_locked(fluss_future_t *future, const fl_value *value, const fluss_error_t *err)
 {
-    if (atomic_load_explicit(&future->is_ready, memory_order_relaxed)) {
+    if (fluss_future_ready(future)) {
         return false;
     }
     if (err != NULL) {
