@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/edit_distance.h"
 #include "base/utf8.h"
 
 enum { KEY_SIZE_MAX = 96, VALUE_SIZE_MAX = 65536 };
@@ -122,27 +123,6 @@ static int find_setting(const char *key)
     return -1;
 }
 
-static size_t edit_distance(const char *a, const char *b)
-{
-    size_t row[KEY_SIZE_MAX + 1];
-    const size_t b_size = strlen(b);
-    for (size_t j = 0; j <= b_size; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 1; a[i - 1] != '\0'; i++) {
-        size_t corner = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b_size; j++) {
-            const size_t above = row[j];
-            const size_t replaced = corner + (a[i - 1] != b[j - 1]);
-            const size_t shifted = (above < row[j - 1] ? above : row[j - 1]) + 1;
-            row[j] = replaced < shifted ? replaced : shifted;
-            corner = above;
-        }
-    }
-    return row[b_size];
-}
-
 static const char *nearest_key(const char *key)
 {
     char wanted[KEY_SIZE_MAX], known[KEY_SIZE_MAX];
@@ -151,7 +131,7 @@ static const char *nearest_key(const char *key)
     size_t best_distance = SIZE_MAX;
     for (int i = 0; i < SETTING_COUNT; i++) {
         normalize(settings[i].key, known);
-        const size_t distance = edit_distance(wanted, known);
+        const size_t distance = fl_edit_distance(wanted, known);
         if (distance < best_distance) {
             best_distance = distance;
             best = settings[i].key;

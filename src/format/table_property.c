@@ -6,7 +6,9 @@
 #include <ctype.h>
 #include <strings.h>
 
-enum { DIGITS_MAX = 19, KEY_SIZE_MAX = 100, VALUE_SHOWN_MAX = 100 };
+#include "base/edit_distance.h"
+
+enum { DIGITS_MAX = 19, VALUE_SHOWN_MAX = 100 };
 
 static const fl_property properties[] = {
 #define FL_PROPERTY(name, type, value, alterable, texts, least, most) \
@@ -36,38 +38,16 @@ const fl_property *fl_property_find(const char *key)
     return NULL;
 }
 
-/* How many characters must change (Levenshtein); both texts are short. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t row[KEY_SIZE_MAX + 1];
-    const size_t b_size = strlen(b);
-    for (size_t j = 0; j <= b_size; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 1; a[i - 1] != '\0'; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b_size; j++) {
-            const size_t above = row[j];
-            const size_t changed = diagonal + (a[i - 1] != b[j - 1]);
-            const size_t moved = (above < row[j - 1] ? above : row[j - 1]) + 1;
-            row[j] = changed < moved ? changed : moved;
-            diagonal = above;
-        }
-    }
-    return row[b_size];
-}
-
 const char *fl_property_nearest(const char *key)
 {
     const size_t size = strlen(key);
-    if (size > KEY_SIZE_MAX) {
+    if (size > FL_EDIT_SIZE_MAX) {
         return NULL;
     }
     const char *nearest = NULL;
     size_t best = size / 2 < 10 ? size / 2 : 10;
     for (size_t i = 0; i < FL_COUNT_OF(properties); i++) {
-        const size_t found = distance(key, properties[i].key);
+        const size_t found = fl_edit_distance(key, properties[i].key);
         if (found < best) {
             best = found;
             nearest = properties[i].key;

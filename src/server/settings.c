@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/edit_distance.h"
 #include "format/table_property.h"
 
 typedef enum { KIND_TEXT, KIND_INT, KIND_SIZE, KIND_TIME, KIND_BOOL, KIND_RATIO } kind;
@@ -110,36 +111,12 @@ static fluss_code_t store(const setting *which, const char *value, fl_settings *
 }
 _Static_assert(sizeof(size_t) == sizeof(int64_t), "sizes are stored from 64-bit numbers");
 
-enum { DISTANCE_LENGTH_MAX = 64 };
-
-/* Edits between two texts of at most DISTANCE_LENGTH_MAX bytes (longer ones are cut). */
-static size_t edit_distance(const char *a, const char *b)
-{
-    const size_t a_size = strnlen(a, DISTANCE_LENGTH_MAX);
-    const size_t b_size = strnlen(b, DISTANCE_LENGTH_MAX);
-    size_t row[DISTANCE_LENGTH_MAX + 1];
-    for (size_t j = 0; j <= b_size; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 1; i <= a_size; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b_size; j++) {
-            const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-            const size_t edited = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            diagonal = row[j];
-            row[j] = replaced < edited ? replaced : edited;
-        }
-    }
-    return row[b_size];
-}
-
 static fluss_code_t refuse_unknown(const char *key, fluss_error_t *err)
 {
     const char *nearest = settings_table[0].key;
     size_t least = SIZE_MAX;
     for (size_t i = 0; i < FL_COUNT_OF(settings_table); i++) {
-        const size_t distance = edit_distance(key, settings_table[i].key);
+        const size_t distance = fl_edit_distance(key, settings_table[i].key);
         if (distance < least) {
             least = distance;
             nearest = settings_table[i].key;
