@@ -161,7 +161,7 @@ TABLES = [
         "more than",
     ),
     ("segments", table(properties={"table.log.tiered.local-segments": "0"}), 39, "from 1"),
-    ("replicas 0", table(properties={"table.replication.factor": "0"}), 39, "is 0, expected 1"),
+    ("replicas 0", table(properties={"table.replication.factor": "0"}), 17, "is 0, expected 1"),
     ("replicas 2", table(properties={"table.replication.factor": "2"}), 17, "is 2, but there is 1"),
     ("replicas text", table(properties={"table.replication.factor": "x"}), 39, "'x'"),
     ("bool", table(properties={"table.datalake.auto-compaction": "yes"}), 39, "'yes'"),
