@@ -12,13 +12,11 @@ below and in java/…/BucketHash.java. Only `write` works with pyfluss.
 Prints a line a check and closes with `N passed, N failed`.
 """
 
-import asyncio
 import sys
-import traceback
 
 import fluss
 import pyarrow as pa
-from peer import Report
+from peer import run_program
 
 ROWS = 100_000
 BUCKETS = 16
@@ -141,18 +139,10 @@ async def own(address, database, writer, report):
     report.check(f"a mixed table refuses writes ({message})", named, True)
 
 
-def main():
-    report = Report()
-    action, *arguments = sys.argv[1:]
-    actions = {"create": create, "write": write, "read": read, "own": own}
-    try:
-        asyncio.run(actions[action](*arguments, report))
-    except Exception:
-        report.failed += 1
-        traceback.print_exc(file=sys.stdout)
-    print(f"{report.passed} passed, {report.failed} failed")
-    return 1 if report.failed or not report.passed else 0
+async def run(arguments, report):
+    action, *rest = arguments
+    await {"create": create, "write": write, "read": read, "own": own}[action](*rest, report)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_program(run))

@@ -23,11 +23,10 @@ Prints a line a check and closes with `N passed, N failed`.
 import asyncio
 import sys
 import time
-import traceback
 
 import fluss
 import pyarrow as pa
-from peer import READ_LIMIT_S, Report
+from peer import READ_LIMIT_S, run_program
 
 IS_OURS = hasattr(fluss, "Server")
 PER_SCHEMA = 10
@@ -339,16 +338,5 @@ async def run(arguments, report):
         await read_pk(connection, paths["pk"], report)
 
 
-def main():
-    report = Report()
-    try:
-        asyncio.run(run(sys.argv[1:], report))
-    except Exception:
-        report.failed += 1
-        traceback.print_exc(file=sys.stdout)
-    print(f"{report.passed} passed, {report.failed} failed")
-    return 1 if report.failed or not report.passed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_program(run))

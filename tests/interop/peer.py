@@ -208,7 +208,8 @@ async def run(arguments, report):
         await (read_pk if with_key else read_log)(connection, path, report)
 
 
-def main():
+def run_program(run):
+    """Run `run(arguments, report)` with those of the command line; the status to exit with."""
     report = Report()
     try:
         asyncio.run(run(sys.argv[1:], report))
@@ -220,4 +221,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_program(run))

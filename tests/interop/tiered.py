@@ -12,12 +12,11 @@ import asyncio
 import shutil
 import sys
 import time
-import traceback
 from pathlib import Path
 
 import fluss
 import pyarrow as pa
-from peer import READ_LIMIT_S, Report
+from peer import READ_LIMIT_S, run_program
 
 BUCKETS, BATCHES, ROWS = 2, 40, 300
 COLUMNS = pa.schema([("id", pa.int32()), ("text", pa.string()), ("square", pa.int64())])
@@ -169,16 +168,5 @@ async def run(arguments, report):
     await {"write": write, "read": read, "broken": broken}[action](connection, path, remote, report)
 
 
-def main():
-    report = Report()
-    try:
-        asyncio.run(run(sys.argv[1:], report))
-    except Exception:
-        report.failed += 1
-        traceback.print_exc(file=sys.stdout)
-    print(f"{report.passed} passed, {report.failed} failed")
-    return 1 if report.failed or not report.passed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_program(run))
