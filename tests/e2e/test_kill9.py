@@ -12,58 +12,31 @@ import random
 import struct
 import time
 
+from killing import Writer, write_until
 from wire import Server, batch, create_table, produce, read_log
 
 KILLS = int(os.environ.get("FLUSS_KILLS", "50"))
 BUCKETS = 3
-IN_FLIGHT_MAX = 5
 
 
-class Writer:
-    """One idempotent writer of one bucket: batches by sequence, the acknowledged ones known."""
+class LogWriter(Writer):
+    """Batches of one bucket; `made` holds (bytes, records) of each."""
+
+    api = "PRODUCE_LOG"
 
     def __init__(self, table_id, bucket, writer_id, chance):
-        self.table_id, self.bucket, self.writer_id = table_id, bucket, writer_id
+        super().__init__(writer_id)
+        self.table_id, self.bucket = table_id, bucket
         self.chance = chance
-        self.made = []  # (bytes, records) of each batch, by sequence
-        self.acked = 0  # sequences below are acknowledged
-        self.in_flight = []  # (request id, sequence)
 
-    def reconnected(self):
-        self.in_flight = []
-        self.next = self.acked
+    def draw(self):
+        size = self.chance.choice((8, 60, 700, 4000))
+        payload = struct.pack("<qi", self.writer_id, self.next) + self.chance.randbytes(size)
+        records = self.chance.randint(1, 20)
+        return batch(payload, records, self.writer_id, self.next), records
 
-    def send(self, connection):
-        if self.next == len(self.made):
-            size = self.chance.choice((8, 60, 700, 4000))
-            payload = struct.pack("<qi", self.writer_id, self.next) + self.chance.randbytes(size)
-            records = self.chance.randint(1, 20)
-            self.made.append((batch(payload, records, self.writer_id, self.next), records))
-        request = produce(self.table_id, self.made[self.next][0], self.bucket)
-        self.in_flight.append((connection.send("PRODUCE_LOG", request), self.next))
-        self.next += 1
-
-    def wait(self, connection):
-        request_id, sequence = self.in_flight.pop(0)
-        _, answer = connection.answer(request_id)
-        (found,) = answer["buckets_resp"]
-        assert "error_code" not in found, found
-        self.acked = max(self.acked, sequence + 1)
-
-
-def write_until(server, writers, acks):
-    """Keep requests in flight until so many were acknowledged, then kill."""
-    with server.connect() as connection:
-        for writer in writers:
-            writer.reconnected()
-        while acks > 0:
-            for writer in writers:
-                while len(writer.in_flight) < IN_FLIGHT_MAX:
-                    writer.send(connection)
-            for writer in writers:
-                writer.wait(connection)
-                acks -= 1
-        server.kill()
+    def request(self, sequence):
+        return produce(self.table_id, self.made[sequence][0], self.bucket)
 
 
 def check(server, writers):
@@ -88,7 +61,7 @@ def test_every_acknowledged_batch_is_there_once(tmp_path):
     with server.connect() as connection:
         table_id = create_table(connection, "killed", BUCKETS)
         writers = [
-            Writer(table_id, bucket, connection.ask("INIT_WRITER")["writer_id"], chance)
+            LogWriter(table_id, bucket, connection.ask("INIT_WRITER")["writer_id"], chance)
             for bucket in range(BUCKETS)
         ]
     ids = {writer.writer_id for writer in writers}

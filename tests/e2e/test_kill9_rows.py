@@ -15,12 +15,12 @@ import os
 import random
 import time
 
+from killing import Writer, write_until
 from rows import Table, value_records
 from wire import Server, read_log
 
 KILLS = int(os.environ.get("FLUSS_ROW_KILLS", "6"))
 KEYS = 12
-IN_FLIGHT_MAX = 5
 OPTIONS = ("log.segment.file-size=64kb", "kv.rocksdb.writebuffer.size=64kb")
 PLAIN = [("id", "INT"), ("a", "INT"), ("b", "STRING"), ("c", "BIGINT")]
 SUMS = [("id", "INT"), ("a", "INT", "sum"), ("b", "STRING", "listagg"), ("c", "BIGINT", "max")]
@@ -41,21 +41,15 @@ def make_tables(prefix=""):
     return [*tables, Table(f"{prefix}sums", SUMS, **AGGREGATION)]
 
 
-class Writer:
-    """One idempotent writer of one table: requests by sequence, the acknowledged ones known."""
+class RowWriter(Writer):
+    """Rows of one table; `made` holds (records, target columns) of each request."""
+
+    api = "PUT_KV"
 
     def __init__(self, connection, table, chance):
+        super().__init__(connection.ask("INIT_WRITER")["writer_id"])
         self.table, self.chance = table, chance
-        self.id = connection.ask("INIT_WRITER")["writer_id"]
-        self.made = []  # (records, target columns) by sequence
-        self.acked = 0  # sequences below are acknowledged
-        self.end = 0  # of the log, after the last one
-        self.in_flight = []  # (request id, sequence)
-        self.next = 0
-
-    def reconnected(self):
-        self.in_flight = []
-        self.next = self.acked
+        self.end = 0  # of the log, after the last acknowledged request
 
     def draw(self):
         chance, properties = self.chance, self.table.properties
@@ -71,40 +65,19 @@ class Writer:
             rows.append((row, chance.random() < 0.2))
         return rows, targets
 
-    def request(self, table, sequence, writer_id):
+    def put(self, table, sequence, writer_id):
         records, targets = self.made[sequence]
         return table.put(records, targets=targets, writer_id=writer_id, sequence=sequence)
 
-    def send(self, connection):
-        if self.next == len(self.made):
-            self.made.append(self.draw())
-        request = self.request(self.table, self.next, self.id)
-        self.in_flight.append((connection.send("PUT_KV", request), self.next))
-        self.next += 1
+    def request(self, sequence):
+        return self.put(self.table, sequence, self.writer_id)
 
     def wait(self, connection):
-        request_id, sequence = self.in_flight.pop(0)
-        _, answer = connection.answer(request_id)
-        (found,) = answer["buckets_resp"]
-        assert "error_code" not in found, found
-        assert found["log_end_offset"] > self.end or sequence < self.acked
-        self.acked = max(self.acked, sequence + 1)
+        acked = self.acked
+        found, sequence = super().wait(connection)
+        assert found["log_end_offset"] > self.end or sequence < acked
         self.end = max(self.end, found["log_end_offset"])
-
-
-def write_until(server, writers, acks):
-    """Keep requests in flight until so many were acknowledged, then kill."""
-    with server.connect() as connection:
-        for writer in writers:
-            writer.reconnected()
-        while acks > 0:
-            for writer in writers:
-                while len(writer.in_flight) < IN_FLIGHT_MAX:
-                    writer.send(connection)
-            for writer in writers:
-                writer.wait(connection)
-                acks -= 1
-        server.kill()
+        return found, sequence
 
 
 def folded(table, batches):
@@ -144,7 +117,7 @@ def check(server, writers):
             offset = 0
             for sequence, batch in enumerate(batches):
                 assert batch["base_offset"] == offset, "a hole in the offsets"
-                assert (batch["writer_id"], batch["sequence"]) == (writer.id, sequence)
+                assert (batch["writer_id"], batch["sequence"]) == (writer.writer_id, sequence)
                 offset += batch["delta"] + 1
             assert len(batches) >= writer.acked, "an acknowledged batch is missing"
             assert offset >= writer.end
@@ -163,7 +136,7 @@ def write_anew(connection, writers):
         table.create(connection)
         writer_id = connection.ask("INIT_WRITER")["writer_id"]
         for sequence in range(writer.acked):
-            answer = connection.ask("PUT_KV", writer.request(table, sequence, writer_id))
+            answer = connection.ask("PUT_KV", writer.put(table, sequence, writer_id))
             assert "error_code" not in answer["buckets_resp"][0]
         ours, again = (stored(connection, each) for each in (writer.table, table))
         if not table.auto_increment:  # blocks of numbers are lost with a process
@@ -177,7 +150,7 @@ def test_a_table_is_what_its_changelog_adds_up_to(tmp_path):
     options = [word for option in OPTIONS for word in ("-o", option)]
     server = Server(tmp_path / "data", *options).start()
     with server.connect() as connection:
-        writers = [Writer(connection, t.create(connection), chance) for t in make_tables()]
+        writers = [RowWriter(connection, t.create(connection), chance) for t in make_tables()]
     for _ in range(KILLS):
         write_until(server, writers, chance.randint(0, 150))
         server.start()
