@@ -5,7 +5,7 @@
  * that shrinks kills its reader. */
 #include "index_file.h"
 
-enum { BLOCK_ENTRIES = 64, PENDING_SIZE_MAX = 1 << 28 };
+enum { BLOCK_ENTRIES = 64, CHECK_ENTRIES = 512, PENDING_SIZE_MAX = 1 << 28 };
 
 void fl_index_file_init(fl_index_file *index, fl_file_cache *cache, const char *dir,
                         const char *name, int64_t base_offset, uint32_t entry_size)
@@ -139,9 +139,14 @@ void fl_index_file_append(fl_index_file *index, const uint8_t *entry)
     FL_ASSERT(rc == 0);
 }
 
-fluss_code_t fl_index_file_flush(fl_index_file *index, uint64_t count, fluss_error_t *err)
+fluss_code_t fl_index_file_flush(fl_index_file *index, fl_index_key_fn *key, int64_t limit,
+                                 fluss_error_t *err)
 {
-    FL_ASSERT(count <= pending_count(index));
+    uint64_t count = 0;
+    while (count < pending_count(index) &&
+           key(index, index->pending.data + count * index->entry_size) < limit) {
+        count++;
+    }
     const size_t size = (size_t)count * index->entry_size;
     if (size == 0) {
         return 0;
@@ -160,5 +165,27 @@ fluss_code_t fl_index_file_cut(fl_index_file *index, uint64_t count, fluss_error
     FL_TRY(fl_file_truncate(&index->file, count * index->entry_size, err));
     index->flushed_count = count;
     fl_buf_reset(&index->pending);
+    return 0;
+}
+
+fluss_code_t fl_index_file_check(fl_index_file *index, fl_index_follows_fn *follows, bool *is_good,
+                                 uint8_t *last, fluss_error_t *err)
+{
+    uint8_t block[CHECK_ENTRIES * FL_INDEX_ENTRY_SIZE_MAX];
+    const size_t entry_size = index->entry_size;
+    *is_good = true;
+    for (uint64_t slot = 0; slot < index->flushed_count && *is_good;) {
+        size_t got;
+        FL_TRY(fl_file_read(&index->file, slot * entry_size, block, CHECK_ENTRIES * entry_size,
+                            &got, err));
+        const size_t count = got / entry_size;
+        *is_good = count > 0;
+        for (size_t i = 0; i < count && *is_good; i++) {
+            const uint8_t *entry = block + i * entry_size;
+            *is_good = follows(index, slot + i > 0 ? last : NULL, entry);
+            memcpy(last, entry, entry_size);
+        }
+        slot += count;
+    }
     return 0;
 }

@@ -19,6 +19,9 @@ typedef struct fl_index_file {
 
 /** Key of an entry. */
 typedef int64_t fl_index_key_fn(const fl_index_file *index, const uint8_t *entry);
+/** Whether an entry may follow another one; `before` is NULL for the first. */
+typedef bool fl_index_follows_fn(const fl_index_file *index, const uint8_t *before,
+                                 const uint8_t *entry);
 
 void fl_index_file_init(fl_index_file *index, fl_file_cache *cache, const char *dir,
                         const char *name, int64_t base_offset, uint32_t entry_size);
@@ -40,9 +43,13 @@ FLUSS_CHECKED fluss_code_t fl_index_file_search(fl_index_file *index, fl_index_k
 FLUSS_CHECKED fluss_code_t fl_index_file_reserve(fl_index_file *index, fluss_error_t *err);
 /** Add an entry; room was reserved. */
 void fl_index_file_append(fl_index_file *index, const uint8_t *entry);
-/** Write the first `count` pending entries to the file. */
-FLUSS_CHECKED fluss_code_t fl_index_file_flush(fl_index_file *index, uint64_t count,
-                                               fluss_error_t *err);
+/** Write those pending entries to the file, the first ones, whose key is below `limit`. */
+FLUSS_CHECKED fluss_code_t fl_index_file_flush(fl_index_file *index, fl_index_key_fn *key,
+                                               int64_t limit, fluss_error_t *err);
+/** Whether each entry of the file may follow the one before it. @param last filled with the last
+ * entry, if there is one and all are good. Cost: reads all. */
+FLUSS_CHECKED fluss_code_t fl_index_file_check(fl_index_file *index, fl_index_follows_fn *follows,
+                                               bool *is_good, uint8_t *last, fluss_error_t *err);
 /** Keep the first `count` entries of the file, drop the pending ones. */
 FLUSS_CHECKED fluss_code_t fl_index_file_cut(fl_index_file *index, uint64_t count,
                                              fluss_error_t *err);

@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-enum { ENTRY_SIZE = 8, CHECK_ENTRIES = 512 };
+enum { ENTRY_SIZE = 8 };
 
 void fl_offset_index_init(fl_offset_index *index, fl_file_cache *cache, const char *dir,
                           int64_t base_offset)
@@ -68,36 +68,24 @@ void fl_offset_index_append(fl_offset_index *index, const fl_offset_entry *entry
 
 fluss_code_t fl_offset_index_flush(fl_offset_index *index, uint64_t position, fluss_error_t *err)
 {
-    const fl_buf *pending = &index->entries.pending;
-    uint64_t count = 0;
-    while ((count + 1) * ENTRY_SIZE <= pending->size &&
-           fl_load_be32(pending->data + count * ENTRY_SIZE + 4) < position) {
-        count++;
-    }
-    return fl_index_file_flush(&index->entries, count, err);
+    const int64_t limit = position < INT64_MAX ? (int64_t)position : INT64_MAX;
+    return fl_index_file_flush(&index->entries, position_of, limit, err);
+}
+
+static bool follows(const fl_index_file *index, const uint8_t *before, const uint8_t *entry)
+{
+    const int32_t offset = before != NULL ? (int32_t)fl_load_be32(before) : -1;
+    const int64_t position = before != NULL ? position_of(index, before) : -1;
+    return (int32_t)fl_load_be32(entry) > offset && position_of(index, entry) > position;
 }
 
 fluss_code_t fl_offset_index_check(fl_offset_index *index, uint64_t size, bool *is_good,
                                    fluss_error_t *err)
 {
-    uint8_t block[CHECK_ENTRIES * ENTRY_SIZE];
-    int64_t offset = -1, position = -1;
-    *is_good = true;
-    for (uint64_t slot = 0; slot < index->entries.flushed_count && *is_good;) {
-        size_t got;
-        FL_TRY(
-            fl_file_read(&index->entries.file, slot * ENTRY_SIZE, block, sizeof(block), &got, err));
-        const size_t count = got / ENTRY_SIZE;
-        *is_good = count > 0;
-        for (size_t i = 0; i < count && *is_good; i++) {
-            const int64_t next_offset = (int32_t)fl_load_be32(block + i * ENTRY_SIZE);
-            const int64_t next_position = position_of(NULL, block + i * ENTRY_SIZE);
-            *is_good =
-                next_offset > offset && next_position > position && (uint64_t)next_position < size;
-            offset = next_offset;
-            position = next_position;
-        }
-        slot += count;
+    uint8_t last[ENTRY_SIZE] = {0};
+    FL_TRY(fl_index_file_check(&index->entries, follows, is_good, last, err));
+    if (index->entries.flushed_count > 0) {
+        *is_good = *is_good && (uint64_t)position_of(&index->entries, last) < size;
     }
     return 0;
 }

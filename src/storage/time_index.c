@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-enum { ENTRY_SIZE = 12, CHECK_ENTRIES = 512 };
+enum { ENTRY_SIZE = 12 };
 
 void fl_time_index_init(fl_time_index *index, fl_file_cache *cache, const char *dir,
                         int64_t base_offset)
@@ -27,6 +27,11 @@ static int64_t timestamp_of(const fl_index_file *index, const uint8_t *entry)
     return (int64_t)fl_load_be64(entry);
 }
 
+static int64_t offset_of(const fl_index_file *index, const uint8_t *entry)
+{
+    return index->base_offset + (int32_t)fl_load_be32(entry + 8);
+}
+
 fluss_code_t fl_time_index_find(fl_time_index *index, int64_t timestamp_ms, fl_time_entry *entry,
                                 fluss_error_t *err)
 {
@@ -36,7 +41,7 @@ fluss_code_t fl_time_index_find(fl_time_index *index, int64_t timestamp_ms, fl_t
     FL_TRY(fl_index_file_search(&index->entries, timestamp_of, timestamp_ms, &slot, bytes, err));
     if (slot >= 0) {
         entry->timestamp_ms = timestamp_of(&index->entries, bytes);
-        entry->offset = index->entries.base_offset + (int32_t)fl_load_be32(bytes + 8);
+        entry->offset = offset_of(&index->entries, bytes);
     }
     return 0;
 }
@@ -55,14 +60,7 @@ void fl_time_index_append(fl_time_index *index, const fl_time_entry *entry)
 
 fluss_code_t fl_time_index_flush(fl_time_index *index, int64_t offset, fluss_error_t *err)
 {
-    const fl_buf *pending = &index->entries.pending;
-    const int64_t base_offset = index->entries.base_offset;
-    uint64_t count = 0;
-    while ((count + 1) * ENTRY_SIZE <= pending->size &&
-           base_offset + (int32_t)fl_load_be32(pending->data + count * ENTRY_SIZE + 8) < offset) {
-        count++;
-    }
-    return fl_index_file_flush(&index->entries, count, err);
+    return fl_index_file_flush(&index->entries, offset_of, offset, err);
 }
 
 fluss_code_t fl_time_index_load_newest(fl_time_index *index, fluss_error_t *err)
@@ -77,26 +75,20 @@ fluss_code_t fl_time_index_load_newest(fl_time_index *index, fluss_error_t *err)
     return 0;
 }
 
+static bool follows(const fl_index_file *index, const uint8_t *before, const uint8_t *entry)
+{
+    const int64_t timestamp_ms = before != NULL ? timestamp_of(index, before) : -1;
+    const int32_t offset = before != NULL ? (int32_t)fl_load_be32(before + 8) : -1;
+    return timestamp_of(index, entry) > timestamp_ms && (int32_t)fl_load_be32(entry + 8) > offset;
+}
+
 fluss_code_t fl_time_index_check(fl_time_index *index, bool *is_good, fluss_error_t *err)
 {
-    uint8_t block[CHECK_ENTRIES * ENTRY_SIZE];
-    int64_t timestamp_ms = -1, offset = -1;
-    *is_good = true;
-    for (uint64_t slot = 0; slot < index->entries.flushed_count && *is_good;) {
-        size_t got;
-        FL_TRY(
-            fl_file_read(&index->entries.file, slot * ENTRY_SIZE, block, sizeof(block), &got, err));
-        const size_t count = got / ENTRY_SIZE;
-        *is_good = count > 0;
-        for (size_t i = 0; i < count && *is_good; i++) {
-            const int64_t next_ms = timestamp_of(NULL, block + i * ENTRY_SIZE);
-            const int64_t next_offset = (int32_t)fl_load_be32(block + i * ENTRY_SIZE + 8);
-            *is_good = next_ms > timestamp_ms && next_offset > offset;
-            timestamp_ms = next_ms;
-            offset = next_offset;
-        }
-        slot += count;
+    uint8_t last[ENTRY_SIZE];
+    index->newest_timestamp_ms = -1;
+    FL_TRY(fl_index_file_check(&index->entries, follows, is_good, last, err));
+    if (*is_good && index->entries.flushed_count > 0) {
+        index->newest_timestamp_ms = timestamp_of(&index->entries, last);
     }
-    index->newest_timestamp_ms = *is_good ? timestamp_ms : -1;
     return 0;
 }
