@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "client/client_private.h"
+#include "client/lookups.h"
 #include "client/metadata.h"
 #include "client/sender.h"
 
@@ -81,6 +82,12 @@ static void on_embedded(fl_work *work)
 static void run_connect(fl_task *task)
 {
     connecting *c = FL_CONTAINER_OF(task, connecting, task);
+    if (fl_sender_start(c->client->sender, &c->err) != 0 ||
+        fl_lookups_start(c->client->lookups, &c->err) != 0) {
+        const fluss_error_t err = c->err;
+        end_connecting(c, &err);
+        return;
+    }
     const char *servers = fl_config_text(&c->client->config->bootstrap_servers, c->client->config);
     if (strncmp(servers, embedded_prefix, strlen(embedded_prefix)) != 0) {
         learn_servers(c);

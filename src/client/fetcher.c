@@ -17,8 +17,7 @@
 
 enum {
     DECODE_HERE_BYTES_MAX = 64 * 1024,
-    NOMEM_PAUSE_MS = 100, /* before the next try to fetch or ask when memory is out */
-    ACTIVE_MS = 2000,     /* fetch ahead so long after the last poll */
+    ACTIVE_MS = 2000, /* fetch ahead so long after the last poll */
     RETRY_MS_MIN = 10,
     RETRY_MS_MAX = 1000,
     REMOTE_RETRIES_MAX = 5,
@@ -98,6 +97,7 @@ static void back_off(fl_scan_bucket *bucket)
 static void keep_failure(fl_scan_bucket *bucket, const fluss_error_t *err)
 {
     fl_free(bucket->failure);
+    bucket->has_failure = true;
     bucket->failure = fl_alloc(sizeof(*err));
     if (bucket->failure != NULL) {
         *bucket->failure = *err;
@@ -539,7 +539,7 @@ static fluss_code_t send_fetch(fl_fetch *fetch, const size_t *sizes, fl_arena *a
 /* Lock: held. */
 static bool wants_fetch(const fl_scanner *scanner, const fl_scan_bucket *bucket, int64_t now)
 {
-    return !bucket->is_fetching && !bucket->is_gone && bucket->failure == NULL &&
+    return !bucket->is_fetching && !bucket->is_gone && !bucket->has_failure &&
            bucket->not_before_ms <= now && bucket->fetch_offset < bucket->stop_offset &&
            bucket->buffered_bytes < 2 * bucket->fetch_bytes_max &&
            scanner->buffered_bytes < (size_t)scanner->client->config->fetch_size_max.number;
@@ -564,7 +564,7 @@ static void end_refresh(refreshing *r)
 /* What is told at once, what only after it has been so for a while. */
 static bool is_final(const fl_scan_bucket *bucket, const fluss_error_t *err, bool is_replaced)
 {
-    return is_replaced ||
+    return is_replaced || err->kind == FLUSS_KIND_NOMEM ||
            (!err->retriable && err->kind != FLUSS_KIND_CLOSED &&
             err->code != FLUSS_E_UNKNOWN_SERVER_ERROR && bucket->failed_count > FAILURES_MAX);
 }
@@ -590,7 +590,7 @@ static void on_refreshed(void *context, const fluss_error_t *failure)
             continue;
         }
         back_off(b);
-        if (err.code != 0 && b->failure == NULL && is_final(b, &err, is_replaced)) {
+        if (err.code != 0 && !b->has_failure && is_final(b, &err, is_replaced)) {
             keep_failure(b, &err);
         }
     }
@@ -604,9 +604,6 @@ static void refresh(fl_scanner *scanner, const fl_scan_bucket *bucket)
 {
     refreshing *r = scanner->is_refreshing ? NULL : fl_calloc(1, sizeof(*r));
     if (r == NULL) {
-        if (!scanner->is_refreshing) {
-            fl_scanner_wake_at(scanner, fl_clock_ms() + NOMEM_PAUSE_MS);
-        }
         return;
     }
     *r = (refreshing){
@@ -623,7 +620,6 @@ static void refresh(fl_scanner *scanner, const fl_scan_bucket *bucket)
     scanner->is_refreshing =
         fl_metadata_refresh(scanner->client->metadata, want, on_refreshed, r, NULL) == 0;
     if (!scanner->is_refreshing) {
-        fl_scanner_wake_at(scanner, fl_clock_ms() + NOMEM_PAUSE_MS);
         end_refresh(r);
     }
 }
@@ -689,8 +685,10 @@ static const char *next_address(fl_scanner *scanner, int64_t now, int64_t *wake_
             return address;
         }
         refresh(scanner, b);
-        if (!scanner->is_refreshing) { /* out of memory */
+        if (!scanner->is_refreshing) {
+            scanner->is_short = true;
             *wake_ms = now + RETRY_MS_MIN;
+            return NULL;
         }
     }
     return NULL;
@@ -713,8 +711,8 @@ void fl_scanner_pump(fl_scanner *scanner)
         if (address != NULL) {
             fetch = build_fetch(scanner, address, is_whole, now, &arena, &sizes);
         }
-        if (address != NULL && fetch == NULL && wake_ms > now + NOMEM_PAUSE_MS) {
-            wake_ms = now + NOMEM_PAUSE_MS; /* out of memory: once more, later */
+        if (address != NULL && fetch == NULL) {
+            scanner->is_short = true;
         }
         (void)pthread_mutex_unlock(&scanner->lock);
         fluss_error_t err;

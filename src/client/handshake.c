@@ -41,9 +41,7 @@ static void finish(fl_node *node)
 {
     node->state = FL_NODE_READY;
     node->failed_count = 0;
-    if (node->timer != NULL) {
-        fl_timer_stop(node->timer);
-    }
+    fl_timer_stop(node->timer);
     fl_node_send_waiting(node);
 }
 
@@ -141,8 +139,8 @@ void fl_handshake_response(fl_node *node, fl_slice frame)
     if (rc == 0 && type != FL_RESPONSE_SUCCESS) {
         fl_error_response_decode(body, &err);
         rc = err.code;
-        if (rc == FLUSS_E_RETRIABLE_AUTHENTICATE && request_id == AUTHENTICATE_ID &&
-            fl_node_authenticate_later(node)) {
+        if (rc == FLUSS_E_RETRIABLE_AUTHENTICATE && request_id == AUTHENTICATE_ID) {
+            fl_node_authenticate_later(node);
             return; /* the calls that wait end the attempts */
         }
     } else if (rc == 0 && request_id == VERSIONS_ID) {

@@ -285,13 +285,14 @@ static void on_timer(void *context)
     fl_lookups_post(lookups);
 }
 
+fluss_code_t fl_lookups_start(fl_lookups *lookups, fluss_error_t *err)
+{
+    return fl_timer_new(lookups->client->loop, on_timer, lookups, &lookups->timer, err);
+}
+
+/* Only while the lookups are not closed. */
 static void send_at(fl_lookups *lookups, int64_t at_ms)
 {
-    if (lookups->timer == NULL &&
-        fl_timer_new(lookups->client->loop, on_timer, lookups, &lookups->timer, NULL) != 0) {
-        fl_lookups_post(lookups);
-        return;
-    }
     if (!fl_timer_is_set(lookups->timer) || at_ms < lookups->timer_at_ms) {
         lookups->timer_at_ms = at_ms;
         fl_timer_start(lookups->timer, at_ms - fl_clock_ms());
@@ -413,6 +414,22 @@ static fl_lookup_target *find_target(fl_lookups *lookups, const char *address)
     return target;
 }
 
+/* The key waits for its turn at this server. */
+static void find_place(fl_lookups *lookups, fl_lookup_key *key, const char *address)
+{
+    fl_lookup_target *target = find_target(lookups, address);
+    key->target = target;
+    if (target == NULL) {
+        fluss_error_t err;
+        (void)fl_error_nomem(&err);
+        fl_lookup_key_done(key, &err);
+        return;
+    }
+    target->waiting_count++;
+    target->oldest_ms = key->queued_ms < target->oldest_ms ? key->queued_ms : target->oldest_ms;
+    append(lookups, key);
+}
+
 /* Find each waiting key's server; what is out of time or has none leaves the queue. */
 static void sort_waiting(fl_lookups *lookups, int64_t now)
 {
@@ -440,14 +457,7 @@ static void sort_waiting(fl_lookups *lookups, int64_t now)
         } else if (address == NULL) {
             refresh_for(lookups, key);
         } else {
-            key->target = find_target(lookups, address);
-            if (key->target != NULL) {
-                key->target->waiting_count++;
-                key->target->oldest_ms = key->queued_ms < key->target->oldest_ms
-                                             ? key->queued_ms
-                                             : key->target->oldest_ms;
-            }
-            append(lookups, key);
+            find_place(lookups, key, address);
         }
         key = next;
     }
@@ -468,7 +478,8 @@ static bool is_due(fl_lookups *lookups, const fl_lookup_target *target, int64_t 
 
 enum { ROUND_MAX = 64 };
 
-/* Put the key into one of the requests of this round. @return false: no room in it */
+/* Put the key into one of the requests of this round, or end it when memory is out.
+ * @return false: no room in the round */
 static bool add_to_round(fl_lookups *lookups, fl_lookup_request *round[], size_t *round_count,
                          size_t round_max, fl_lookup_key *key)
 {
@@ -477,9 +488,15 @@ static bool add_to_round(fl_lookups *lookups, fl_lookup_request *round[], size_t
         i++;
     }
     if (i == *round_count) {
-        fl_lookup_request *fresh = i < round_max ? fl_lookup_request_new(lookups, key) : NULL;
-        if (fresh == NULL) {
+        if (i == round_max) {
             return false;
+        }
+        fl_lookup_request *fresh = fl_lookup_request_new(lookups, key);
+        if (fresh == NULL) {
+            fluss_error_t err;
+            (void)fl_error_nomem(&err);
+            fl_lookup_key_done(key, &err);
+            return true;
         }
         round[(*round_count)++] = fresh;
     }

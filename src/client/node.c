@@ -31,14 +31,9 @@ static void on_timer(void *context)
     }
 }
 
-static bool set_timer(fl_node *node, int64_t delay_ms)
+fluss_code_t fl_node_init_timer(fl_node *node, fluss_error_t *err)
 {
-    if (node->timer == NULL &&
-        fl_timer_new(node->rpc->loop, on_timer, node, &node->timer, NULL) != 0) {
-        return false;
-    }
-    fl_timer_start(node->timer, delay_ms);
-    return true;
+    return fl_timer_new(node->rpc->loop, on_timer, node, &node->timer, err);
 }
 
 static int64_t backoff_ms(int failed_count, int64_t limit_ms)
@@ -67,15 +62,14 @@ static void start_backoff(fl_node *node)
     if (node->rpc->is_closed) {
         return;
     }
-    if (set_timer(node, backoff_ms(node->failed_count, FL_BACKOFF_MS_MAX))) {
-        node->state = FL_NODE_BACKOFF;
-    }
+    fl_timer_start(node->timer, backoff_ms(node->failed_count, FL_BACKOFF_MS_MAX));
+    node->state = FL_NODE_BACKOFF;
 }
 
-bool fl_node_authenticate_later(fl_node *node)
+void fl_node_authenticate_later(fl_node *node)
 {
     node->refused_count++;
-    return set_timer(node, backoff_ms(node->refused_count, FL_AUTHENTICATE_MS_MAX));
+    fl_timer_start(node->timer, backoff_ms(node->refused_count, FL_AUTHENTICATE_MS_MAX));
 }
 
 void fl_node_connect(fl_node *node)
@@ -120,7 +114,7 @@ static void on_open(fl_conn *conn, void *context)
         node->state = FL_NODE_HANDSHAKE;
         node->refused_count = 0;
         node->late_count = 0;
-        (void)set_timer(node, node->rpc->config->connect_timeout_ms.number);
+        fl_timer_start(node->timer, node->rpc->config->connect_timeout_ms.number);
         fl_handshake_start(node);
     }
 }

@@ -29,6 +29,9 @@ fl_op *fl_op_new(fl_client *client, const fl_op_kind *kind)
             op->err = (fluss_error_t){0};
         }
     }
+    if (fl_future_is_abandoned(op->future)) {
+        (void)fl_error_nomem(&op->err); /* nobody would learn how it ends */
+    }
     op->request = fl_op_array(op, 1, kind->request_size + 1);
     return op;
 }

@@ -116,6 +116,11 @@ static fluss_code_t make_node(fl_rpc *rpc, const char *address, fl_node **out, f
     }
     memcpy(node->address, address, strlen(address) + 1);
     node->rpc = rpc;
+    const fluss_code_t rc = fl_node_init_timer(node, err);
+    if (rc != 0) {
+        fl_free(node);
+        return rc;
+    }
     fl_call_list_init(&node->waiting);
     fl_call_list_init(&node->in_flight);
     memset(node->version_max, 0xFF, sizeof(node->version_max));

@@ -87,8 +87,10 @@ void fl_call_fail_later(fl_call *call, const fluss_error_t *err);
 void fl_node_connect(fl_node *node);
 /** Send what waits; the node is ready. */
 void fl_node_send_waiting(fl_node *node);
-/** Call fl_handshake_again after a back-off. @return false: out of memory */
-bool fl_node_authenticate_later(fl_node *node);
+/** Make the timer of a new node, so that no wait needs memory for it. */
+FLUSS_CHECKED fluss_code_t fl_node_init_timer(fl_node *node, fluss_error_t *err);
+/** Call fl_handshake_again after a back-off. */
+void fl_node_authenticate_later(fl_node *node);
 /** Close the connection for a reason of this side. */
 void fl_node_fail(fl_node *node, const fluss_error_t *why);
 /** The node's connection is open: say hello. */

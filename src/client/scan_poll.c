@@ -56,6 +56,7 @@ static void gather_bucket(fl_scanner *scanner, fl_scan_bucket *bucket, gathering
         fl_piece *piece =
             take_piece(scanner, bucket, scanner->is_batches ? INT64_MAX : g->rows_max - g->rows);
         if (piece == NULL) {
+            scanner->is_short = true;
             return;
         }
         piece->start_offset = bucket->position;
@@ -93,6 +94,14 @@ static fl_piece *gather(fl_scanner *scanner)
     return g.first;
 }
 
+/* Lock: held. */
+static void forget_failure(fl_scan_bucket *bucket)
+{
+    fl_free(bucket->failure);
+    bucket->failure = NULL;
+    bucket->has_failure = false;
+}
+
 /* Lock: held. A dropped partition never comes back, for its id is not used again: one failure is
  * all that is said of it. What was fetched before stays until a poll takes it. */
 static void forget_partition(fl_scanner *scanner, fluss_bucket_t of)
@@ -106,27 +115,31 @@ static void forget_partition(fl_scanner *scanner, fluss_bucket_t of)
             const fluss_bucket_t id = bucket->id;
             fl_scanner_remove(scanner, &id);
         } else {
-            fl_free(bucket->failure);
-            bucket->failure = NULL;
+            forget_failure(bucket);
             bucket->is_gone = true;
         }
     }
 }
 
-/* Lock: held. The first failure that a bucket holds; it is forgotten, and the bucket stays where it
- * is, unless its partition is gone. */
+/* Lock: held. Want of memory, or the first failure that a bucket holds; it is forgotten, and the
+ * bucket stays where it is, unless its partition is gone. */
 static bool take_failure(fl_scanner *scanner, fluss_error_t *err)
 {
+    (void)fl_error_nomem(err);
+    if (scanner->is_short) {
+        return true;
+    }
     fl_scan_bucket *bucket = scanner->buckets;
-    while (bucket != NULL && bucket->failure == NULL) {
+    while (bucket != NULL && !bucket->has_failure) {
         bucket = bucket->next;
     }
     if (bucket == NULL) {
         return false;
     }
-    *err = *bucket->failure;
-    fl_free(bucket->failure);
-    bucket->failure = NULL;
+    if (bucket->failure != NULL) {
+        *err = *bucket->failure;
+    }
+    forget_failure(bucket);
     bucket->not_before_ms = fl_clock_ms() + 100;
     if (err->code == FLUSS_E_PARTITION_NOT_EXISTS) {
         forget_partition(scanner, bucket->id);
@@ -227,6 +240,25 @@ void fl_scanner_serve(fl_scanner *scanner)
 
 /* ---- starting a poll ---- */
 
+static void on_timer(void *context)
+{
+    fl_scanner *scanner = context;
+    fl_client *client = fl_client_ref(scanner->client);
+    (void)fl_scanner_ref(scanner);
+    fl_scanner_serve(scanner);
+    fl_scanner_pump(scanner);
+    fl_scanner_unref(scanner);
+    fl_client_unref(client);
+}
+
+/* Nothing that a poll waits for needs memory for its timer. */
+static fluss_code_t need_timer(fl_scanner *scanner, fluss_error_t *err)
+{
+    return scanner->timer != NULL
+               ? 0
+               : fl_timer_new(scanner->client->loop, on_timer, scanner, &scanner->timer, err);
+}
+
 static void run_poll(fl_task *task)
 {
     fl_poll *poll = FL_CONTAINER_OF(task, fl_poll, task);
@@ -243,8 +275,9 @@ static void run_poll(fl_task *task)
     } else if (scanner->buckets == NULL) {
         (void)fl_error(&err, FLUSS_E_CLIENT, FLUSS_KIND_STATE,
                        "the scanner is not subscribed to any bucket");
-    } else {
+    } else if (need_timer(scanner, &err) == 0) {
         stale = scanner->poll;
+        scanner->is_short = false;
         scanner->poll = poll;
         scanner->polled_ms = fl_clock_ms();
     }
@@ -290,22 +323,9 @@ fluss_future_t *fl_scanner_poll(fl_scanner *scanner, fl_client *client, int64_t 
     return future;
 }
 
-static void on_timer(void *context)
-{
-    fl_scanner *scanner = context;
-    fl_client *client = fl_client_ref(scanner->client);
-    (void)fl_scanner_ref(scanner);
-    fl_scanner_serve(scanner);
-    fl_scanner_pump(scanner);
-    fl_scanner_unref(scanner);
-    fl_client_unref(client);
-}
-
 void fl_scanner_wake_at(fl_scanner *scanner, int64_t at_ms)
 {
-    if (scanner->is_closed ||
-        (scanner->timer == NULL &&
-         fl_timer_new(scanner->client->loop, on_timer, scanner, &scanner->timer, NULL) != 0)) {
+    if (scanner->timer == NULL) { /* ended: nobody waits */
         return;
     }
     if (!fl_timer_is_set(scanner->timer) || at_ms < scanner->timer_at_ms) {

@@ -84,7 +84,8 @@ struct fl_scan_bucket {
     bool is_gone;     /* its partition was dropped, which a poll has said */
     int failed_count;
     int64_t not_before_ms;
-    fluss_error_t *failure; /* for the next poll */
+    bool has_failure;       /* for the next poll */
+    fluss_error_t *failure; /* what it says; NULL: memory was out */
 };
 
 typedef struct fl_poll {
@@ -110,15 +111,18 @@ struct fl_scanner {
     size_t buffered_bytes;
     fl_poll *poll;
     bool is_woken, has_progress, is_closed;
+    bool is_short;   /* memory was out: the poll that waits fails */
     bool is_reading; /* a bounded read owns it */
     bool is_dropped; /* the handle is gone: the bounded read ends the scanner */
     int64_t polled_ms;
     /* loop only */
-    fl_timer *timer;
+    fl_timer *timer; /* made before the first poll waits */
     int64_t timer_at_ms;
     bool is_refreshing, is_listed;
     fl_task ending;   /* posted once, when the handle is gone; needs no memory then */
     fl_client *ender; /* shares, while `ending` is posted */
+    fl_task waking;
+    atomic_bool is_waking; /* posted: shares scanner and client */
 };
 
 struct fluss_scanner {
@@ -150,6 +154,7 @@ void fl_scanner_serve(fl_scanner *scanner);
 /** Start a poll; `wants_progress`: also end when only positions moved. Thread: any. */
 fluss_future_t *fl_scanner_poll(fl_scanner *scanner, fl_client *client, int64_t timeout_ms,
                                 bool wants_progress);
+/** Serve and pump then. Once a poll has been started. */
 void fl_scanner_wake_at(fl_scanner *scanner, int64_t at_ms);
 /** Put a result that nobody took back in front. takes the pieces. Thread: loop. */
 void fl_scanner_give_back(fl_scanner *scanner, fl_piece *pieces);

@@ -158,32 +158,6 @@ void fl_scanners_close(fl_client *client, const fluss_error_t *why)
     }
 }
 
-typedef struct scanner_task {
-    fl_task task;
-    fl_scanner *scanner; /* shares */
-    fl_client *client;   /* shares */
-} scanner_task;
-
-static bool post(fl_scanner *scanner, fl_client *client, void (*run)(fl_task *task))
-{
-    scanner_task *t = fl_calloc(1, sizeof(*t));
-    if (t == NULL) {
-        return false;
-    }
-    *t = (scanner_task){
-        .task.run = run, .scanner = fl_scanner_ref(scanner), .client = fl_client_ref(client)};
-    fl_loop_post(client->loop, &t->task);
-    return true;
-}
-
-static void end_task(scanner_task *t)
-{
-    fl_client *client = t->client;
-    fl_scanner_unref(t->scanner);
-    fl_free(t);
-    fl_client_unref(client);
-}
-
 static void run_end(fl_task *task)
 {
     fl_scanner *scanner = FL_CONTAINER_OF(task, fl_scanner, ending);
@@ -224,18 +198,27 @@ void fluss_scanner_free(fluss_scanner_t *scanner)
 
 static void run_wakeup(fl_task *task)
 {
-    scanner_task *t = FL_CONTAINER_OF(task, scanner_task, task);
-    (void)pthread_mutex_lock(&t->scanner->lock);
-    t->scanner->is_woken = true;
-    (void)pthread_mutex_unlock(&t->scanner->lock);
-    fl_scanner_serve(t->scanner);
-    end_task(t);
+    fl_scanner *scanner = FL_CONTAINER_OF(task, fl_scanner, waking);
+    fl_client *client = scanner->client;
+    atomic_store(&scanner->is_waking, false); /* the next one may be posted again */
+    (void)pthread_mutex_lock(&scanner->lock);
+    scanner->is_woken = true;
+    (void)pthread_mutex_unlock(&scanner->lock);
+    fl_scanner_serve(scanner);
+    fl_scanner_unref(scanner);
+    fl_client_unref(client);
 }
 
 void fluss_scanner_wakeup(fluss_scanner_t *scanner)
 {
     if (scanner != NULL && !fl_client_is_forked(scanner->client)) {
-        (void)post(scanner->scanner, scanner->client, run_wakeup);
+        fl_scanner *core = scanner->scanner;
+        if (!atomic_exchange(&core->is_waking, true)) {
+            (void)fl_scanner_ref(core);
+            (void)fl_client_ref(core->client);
+            core->waking.run = run_wakeup;
+            fl_loop_post(core->client->loop, &core->waking);
+        }
     }
 }
 

@@ -168,14 +168,14 @@ static void on_timer(void *context)
     check_drained(sender);
 }
 
+fluss_code_t fl_sender_start(fl_sender *sender, fluss_error_t *err)
+{
+    return fl_timer_new(sender->client->loop, on_timer, sender, &sender->timer, err);
+}
+
 void fl_sender_wake_at(fl_sender *sender, int64_t at_ms)
 {
-    if (atomic_load(&sender->is_closed)) {
-        return;
-    }
-    if (sender->timer == NULL &&
-        fl_timer_new(sender->client->loop, on_timer, sender, &sender->timer, NULL) != 0) {
-        fl_sender_look_at_all(sender); /* no memory for a timer: try at once */
+    if (sender->timer == NULL) { /* closed, or never connected: nothing waits */
         return;
     }
     if (!fl_timer_is_set(sender->timer) || at_ms < sender->timer_at_ms) {

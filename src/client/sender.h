@@ -7,6 +7,8 @@
 
 /** gives. NULL: out of memory. Thread: any. */
 fl_sender *fl_sender_new(fl_client *client) FLUSS_CHECKED;
+/** Make the timer, so that nothing that waits later needs memory for it. Thread: loop. */
+FLUSS_CHECKED fluss_code_t fl_sender_start(fl_sender *sender, fluss_error_t *err);
 /** After the loop has ended. NULL allowed. */
 void fl_sender_free(fl_sender *sender);
 /** Send everything; call `done` when it is acknowledged or the limit has passed. Thread: loop. */
