@@ -24,7 +24,9 @@ typedef struct asking {
     fluss_result_t *result;
     size_t pending;
     fluss_error_t err; /* the first failure */
-    void (*send)(fl_op *op, const char *address, const int32_t *buckets, size_t count);
+    fluss_code_t (*send)(fl_op *op, const char *address, const int32_t *buckets, size_t count,
+                         fluss_error_t *err);
+    void (*read)(struct asking *a, const void *response);
 } asking;
 
 static void locate(fl_op *op);
@@ -112,6 +114,20 @@ static void no_leader(asking *a, int32_t bucket)
     a->err.retriable = 1;
 }
 
+static void on_part(void *context, const fl_reply *reply, const fluss_error_t *failure,
+                    bool was_sent)
+{
+    (void)was_sent;
+    fl_op *op = context;
+    asking *a = op->state;
+    if (failure != NULL) {
+        keep_error(a, failure);
+    } else {
+        a->read(a, reply->message);
+    }
+    finish_part(op);
+}
+
 /* One request a leader; `pending` counts one more while this runs. */
 static void ask_leaders(fl_op *op)
 {
@@ -144,8 +160,12 @@ static void ask_leaders(fl_op *op)
                 group[count++] = a->buckets[j];
             }
         }
+        fluss_error_t err;
         a->pending++;
-        a->send(op, address, group, count);
+        if (a->send(op, address, group, count, &err) != 0) {
+            keep_error(a, &err);
+            a->pending--;
+        }
     }
     finish_part(op);
 }
@@ -179,18 +199,9 @@ static void locate(fl_op *op)
 
 static const fl_result_column offset_columns[] = {{"bucket", true}, {"offset", true}};
 
-static void on_offsets(void *context, const fl_reply *reply, const fluss_error_t *failure,
-                       bool was_sent)
+static void read_offsets(asking *a, const void *message)
 {
-    (void)was_sent;
-    fl_op *op = context;
-    asking *a = op->state;
-    if (failure != NULL) {
-        keep_error(a, failure);
-        finish_part(op);
-        return;
-    }
-    const fl_msg_list_offsets_response *response = reply->message;
+    const fl_msg_list_offsets_response *response = message;
     for (size_t i = 0; i < response->buckets_resp_count && a->err.code == 0; i++) {
         const fl_msg_pb_list_offsets_resp_for_bucket *bucket = &response->buckets_resp[i];
         if (bucket->has_error_code && bucket->error_code != 0) {
@@ -201,36 +212,31 @@ static void on_offsets(void *context, const fl_reply *reply, const fluss_error_t
                                  fl_cell_number_if(bucket->has_offset, bucket->offset)};
         add_row(a, cells);
     }
-    finish_part(op);
 }
 
-static void send_offsets(fl_op *op, const char *address, const int32_t *buckets, size_t count)
+static fluss_code_t send_offsets(fl_op *op, const char *address, const int32_t *buckets,
+                                 size_t count, fluss_error_t *err)
 {
     asking *a = op->state;
     int32_t *copy = fl_arena_array(&op->arena, count, sizeof(*copy));
-    fluss_error_t err;
-    fluss_code_t rc = copy != NULL ? 0 : fl_error_nomem(&err);
-    if (rc == 0) {
-        memcpy(copy, buckets, count * sizeof(*copy));
-        const fl_msg_list_offsets_request request = {
-            .follower_server_id = -1,
-            .offset_type = a->spec == FLUSS_EARLIEST ? OFFSET_EARLIEST
-                           : a->spec == FLUSS_LATEST ? OFFSET_LATEST
-                                                     : OFFSET_TIMESTAMP,
-            .table_id = a->located.table_id,
-            .has_partition_id = a->located.partition_id != FL_NO_PARTITION,
-            .partition_id = a->located.partition_id,
-            .bucket_id = copy,
-            .bucket_id_count = count,
-            .has_start_timestamp = a->spec >= 0,
-            .start_timestamp = a->spec,
-        };
-        rc = fl_op_call(op, address, FL_API_LIST_OFFSETS, &request, on_offsets, &err);
+    if (copy == NULL) {
+        return fl_error_nomem(err);
     }
-    if (rc != 0) {
-        keep_error(a, &err);
-        a->pending--;
-    }
+    memcpy(copy, buckets, count * sizeof(*copy));
+    const fl_msg_list_offsets_request request = {
+        .follower_server_id = -1,
+        .offset_type = a->spec == FLUSS_EARLIEST ? OFFSET_EARLIEST
+                       : a->spec == FLUSS_LATEST ? OFFSET_LATEST
+                                                 : OFFSET_TIMESTAMP,
+        .table_id = a->located.table_id,
+        .has_partition_id = a->located.partition_id != FL_NO_PARTITION,
+        .partition_id = a->located.partition_id,
+        .bucket_id = copy,
+        .bucket_id_count = count,
+        .has_start_timestamp = a->spec >= 0,
+        .start_timestamp = a->spec,
+    };
+    return fl_op_call(op, address, FL_API_LIST_OFFSETS, &request, on_part, err);
 }
 
 static const fl_op_kind offsets_kind = {.start = locate};
@@ -255,6 +261,7 @@ fluss_future_t *fluss_list_offsets(fluss_conn_t *conn, fluss_path_t path, const 
         a->partition = (const char *)fl_op_text_or_none(op, partition, &has_partition).data;
         a->spec = spec;
         a->send = send_offsets;
+        a->read = read_offsets;
         a->columns = offset_columns;
         a->column_count = FL_COUNT_OF(offset_columns);
         fl_admin_need(op, n == 0 || buckets != NULL, "buckets must not be NULL");
@@ -277,18 +284,9 @@ static const fl_result_column stats_columns[] = {
     {"row_count", true},
 };
 
-static void on_stats(void *context, const fl_reply *reply, const fluss_error_t *failure,
-                     bool was_sent)
+static void read_stats(asking *a, const void *message)
 {
-    (void)was_sent;
-    fl_op *op = context;
-    asking *a = op->state;
-    if (failure != NULL) {
-        keep_error(a, failure);
-        finish_part(op);
-        return;
-    }
-    const fl_msg_get_table_stats_response *response = reply->message;
+    const fl_msg_get_table_stats_response *response = message;
     for (size_t i = 0; i < response->buckets_resp_count && a->err.code == 0; i++) {
         const fl_msg_pb_table_stats_resp_for_bucket *bucket = &response->buckets_resp[i];
         if (bucket->has_error_code && bucket->error_code != 0) {
@@ -302,33 +300,28 @@ static void on_stats(void *context, const fl_reply *reply, const fluss_error_t *
         };
         add_row(a, cells);
     }
-    finish_part(op);
 }
 
-static void send_stats(fl_op *op, const char *address, const int32_t *buckets, size_t count)
+static fluss_code_t send_stats(fl_op *op, const char *address, const int32_t *buckets, size_t count,
+                               fluss_error_t *err)
 {
     asking *a = op->state;
-    fluss_error_t err;
     fl_msg_pb_table_stats_req_for_bucket *wanted =
         fl_arena_array(&op->arena, count, sizeof(*wanted));
-    fluss_code_t rc = wanted != NULL ? 0 : fl_error_nomem(&err);
-    if (rc == 0) {
-        for (size_t i = 0; i < count; i++) {
-            wanted[i].has_partition_id = a->located.partition_id != FL_NO_PARTITION;
-            wanted[i].partition_id = a->located.partition_id;
-            wanted[i].bucket_id = buckets[i];
-        }
-        const fl_msg_get_table_stats_request request = {
-            .table_id = a->located.table_id,
-            .buckets_req = wanted,
-            .buckets_req_count = count,
-        };
-        rc = fl_op_call(op, address, FL_API_GET_TABLE_STATS, &request, on_stats, &err);
+    if (wanted == NULL) {
+        return fl_error_nomem(err);
     }
-    if (rc != 0) {
-        keep_error(a, &err);
-        a->pending--;
+    for (size_t i = 0; i < count; i++) {
+        wanted[i].has_partition_id = a->located.partition_id != FL_NO_PARTITION;
+        wanted[i].partition_id = a->located.partition_id;
+        wanted[i].bucket_id = buckets[i];
     }
+    const fl_msg_get_table_stats_request request = {
+        .table_id = a->located.table_id,
+        .buckets_req = wanted,
+        .buckets_req_count = count,
+    };
+    return fl_op_call(op, address, FL_API_GET_TABLE_STATS, &request, on_part, err);
 }
 
 /* Buckets of another partition; an answer without rows when there are no partitions. */
@@ -434,6 +427,7 @@ fluss_future_t *fluss_table_stats(fluss_conn_t *conn, fluss_path_t path)
     asking *a = new_asking(op, path);
     if (a != NULL) {
         a->send = send_stats;
+        a->read = read_stats;
         a->columns = stats_columns;
         a->column_count = FL_COUNT_OF(stats_columns);
     }
