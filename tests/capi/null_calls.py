@@ -16,6 +16,7 @@ import capi
 
 # Functions that end or block what they are given: with NULL only.
 NULL_ONLY = {"fluss_close", "fluss_server_wait", "fluss_server_stop", "fluss_server_start"}
+FUTURE_TAKERS = {"fluss_future_free"}  # and fluss_await_*
 OUTPUTS = {  # type -> how to release what a call gave
     "fluss_conn_t **": "fluss_conn_free",
     "fluss_table_t **": "fluss_table_free",
@@ -51,7 +52,10 @@ def valid(function, parameter):
     kind, name = parameter.type, parameter.name
     handle = re.fullmatch(r"(?:const )?fluss_(\w+)_t \*", kind)
     if handle and handle.group(1) == "future":
-        return 'fluss_database_exists(w->conn, "fluss")', [], []
+        made = 'fluss_database_exists(w->conn, "fluss")'
+        if function.name.startswith("fluss_await") or function.name in FUTURE_TAKERS:
+            return made, [], []
+        return name, [f"fluss_future_t *{name} = {made};"], [f"fluss_future_free({name});"]
     if handle and handle.group(1) in HANDLES.split():
         if handle.group(1) == "row":
             return "row_of(w)", [], []

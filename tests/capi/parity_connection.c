@@ -244,7 +244,9 @@ static void parity_server_in_the_process(const char *servers, fluss_conn_t *conn
     fluss_server_t *server;
     must(fluss_server_start(NULL, 0, &server, &err));
     fluss_conn_t *inside = connect_to(fluss_server_endpoint(server));
-    expect(count_rows(answer_of(fluss_list_databases(inside)), "name", "fluss") == 1);
+    fluss_result_t *databases = answer_of(fluss_list_databases(inside));
+    expect(count_rows(databases, "name", "fluss") == 1);
+    fluss_result_free(databases);
     fluss_conn_free(inside);
     must(fluss_server_stop(server, 10000, &err));
     fluss_server_free(server);
