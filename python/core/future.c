@@ -96,6 +96,7 @@ void fc_future_announce(fc_future *self, fc_loop *here)
 {
     PyObject *callbacks = self->callbacks;
     self->callbacks = NULL;
+    self->is_told = 1;
     const Py_ssize_t count = callbacks == NULL ? 0 : PyList_Size(callbacks);
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *entry = PyList_GetItem(callbacks, i);
@@ -325,7 +326,8 @@ static PyObject *future_exception(fc_future *self, PyObject *args, PyObject *key
 static PyObject *future_done(fc_future *self, PyObject *unused)
 {
     (void)unused;
-    return PyBool_FromLong(fc_future_is_ready(self));
+    self->is_told |= fc_future_is_ready(self);
+    return PyBool_FromLong(self->is_told);
 }
 
 static PyObject *future_cancelled(fc_future *self, PyObject *unused)
@@ -341,7 +343,10 @@ static PyObject *future_cancel(fc_future *self, PyObject *args, PyObject *keywor
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O", names, &message)) {
         return NULL;
     }
-    if (fc_future_is_ready(self) || self->status != FC_PENDING) {
+    /* asyncio expects a future to become ready between its steps only. One that has just done so is
+     * cancelled like any other, and what it holds goes back at once: rows return to their scanner
+     * before the next poll, which would begin behind them. */
+    if (self->status != FC_PENDING || (self->is_told && fc_future_is_ready(self))) {
         Py_RETURN_FALSE;
     }
     Py_INCREF((PyObject *)self);

@@ -406,13 +406,6 @@ REFUSED = [
     ("bool as int", [True], pa.bool_(), pa.int32(), r"Arrow type bool can't become INT"),
     ("duration", [1], pa.duration("s"), pa.int64(), r"can't become BIGINT"),
     (
-        "fixed list",
-        [[1, 2]],
-        pa.list_(pa.int32(), 2),
-        pa.list_(pa.int32()),
-        r"can't become ARRAY<INT>",
-    ),
-    (
         "struct, less",
         [{"a": 1}],
         pa.struct([("a", pa.int32())]),
