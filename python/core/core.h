@@ -231,7 +231,7 @@ typedef struct fc_future {
     fc_result_kind kind;
     fc_status status;
     char blocking, is_watched;
-    char is_told; /* somebody knows that it is ready: it can't be cancelled any more */
+    char is_told;        /* somebody knows that it is ready: it can't be cancelled any more */
     size_t count;        /* LOOKUP_MANY: keys */
     PyObject *value;     /* result, or exception */
     PyObject *convert;   /* callable for the result, or NULL */
