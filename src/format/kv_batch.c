@@ -18,6 +18,7 @@
 
 #include "base/crc32c.h"
 #include "base/varint.h"
+#include "format/batch_head.h"
 
 enum {
     AT_LENGTH = 0,
@@ -32,12 +33,7 @@ enum {
     RECORD_SIZE_MIN = 5 /* size, key size */
 };
 
-static fluss_code_t corrupt(fluss_error_t *err, const char *what, int64_t found, int64_t wanted)
-{
-    return fl_error(err, FLUSS_E_CORRUPT_RECORD, FLUSS_KIND_CORRUPT,
-                    "KV batch: %s is %lld, expected %lld", what, (long long)found,
-                    (long long)wanted);
-}
+_Static_assert(AT_COUNT + sizeof(int32_t) == FL_KV_BATCH_HEADER_SIZE, "the count is the last");
 
 static uint32_t crc_of(fl_slice bytes)
 {
@@ -46,32 +42,18 @@ static uint32_t crc_of(fl_slice bytes)
 
 fluss_code_t fl_kv_batch_open(fl_slice bytes, fl_kv_batch *batch, fluss_error_t *err)
 {
+    int32_t count;
     *batch = (fl_kv_batch){0};
-    if (bytes.size < FL_KV_BATCH_HEADER_SIZE) {
-        return corrupt(err, "size", (int64_t)bytes.size, FL_KV_BATCH_HEADER_SIZE);
-    }
-    const int32_t length = fl_load_i32(bytes.data + AT_LENGTH);
-    if (length < 0 || (size_t)length != bytes.size - LENGTH_SIZE) {
-        return corrupt(err, "length", length, (int64_t)bytes.size - LENGTH_SIZE);
-    }
-    if (bytes.data[AT_MAGIC] != 0) {
-        return corrupt(err, "magic", bytes.data[AT_MAGIC], 0);
-    }
+    FL_TRY(fl_batch_check_head(bytes, "KV batch", AT_COUNT, RECORD_SIZE_MIN, &count, err));
     *batch = (fl_kv_batch){
         .bytes = bytes,
         .schema_id = fl_load_i16(bytes.data + AT_SCHEMA_ID),
         .batch_sequence = fl_load_i32(bytes.data + AT_SEQUENCE),
-        .record_count = fl_load_i32(bytes.data + AT_COUNT),
+        .record_count = count,
         .writer_id = fl_load_i64(bytes.data + AT_WRITER_ID),
         .records =
             fl_slice_sub(bytes, FL_KV_BATCH_HEADER_SIZE, bytes.size - FL_KV_BATCH_HEADER_SIZE),
     };
-    const int64_t count_max = (int64_t)(batch->records.size / RECORD_SIZE_MIN);
-    if (batch->record_count < 0 || batch->record_count > count_max) {
-        return fl_error(err, FLUSS_E_CORRUPT_RECORD, FLUSS_KIND_CORRUPT,
-                        "KV batch: record count is %d, %zu bytes hold at most %lld",
-                        batch->record_count, batch->records.size, (long long)count_max);
-    }
     return 0;
 }
 
@@ -104,9 +86,9 @@ fluss_code_t fl_kv_batch_next(fl_kv_batch_iter *iter, fl_kv_record *record, bool
     *record = (fl_kv_record){0};
     *is_end = iter->index == iter->count;
     if (*is_end) {
-        return iter->left.size == 0
-                   ? 0
-                   : corrupt(err, "size behind the last record", (int64_t)iter->left.size, 0);
+        return iter->left.size == 0 ? 0
+                                    : fl_batch_corrupt("KV batch", "size behind the last record",
+                                                       (int64_t)iter->left.size, 0, err);
     }
     size_t size = 0;
     const int32_t stored = iter->left.size < LENGTH_SIZE ? -1 : fl_load_i32(iter->left.data);

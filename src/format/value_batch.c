@@ -10,36 +10,18 @@
  * Source: DefaultValueRecordBatch, Fluss 1.0. */
 #include "format/value_batch.h"
 
-enum { AT_LENGTH = 0, AT_MAGIC = 4, AT_COUNT = 5, LENGTH_SIZE = 4, RECORD_SIZE_MIN = 6 };
+#include "format/batch_head.h"
 
-static fluss_code_t corrupt(fluss_error_t *err, const char *what, int64_t found, int64_t wanted)
-{
-    return fl_error(err, FLUSS_E_CORRUPT_RECORD, FLUSS_KIND_CORRUPT,
-                    "value batch: %s is %lld, expected %lld", what, (long long)found,
-                    (long long)wanted);
-}
+enum { AT_LENGTH = 0, AT_MAGIC = 4, AT_COUNT = 5, LENGTH_SIZE = 4, RECORD_SIZE_MIN = 6 };
+_Static_assert(AT_COUNT + sizeof(int32_t) == FL_VALUE_BATCH_HEADER_SIZE, "the count is the last");
 
 fluss_code_t fl_value_batch_open(fl_slice bytes, fl_value_batch_iter *iter, fluss_error_t *err)
 {
+    int32_t count;
     *iter = (fl_value_batch_iter){0};
-    if (bytes.size < FL_VALUE_BATCH_HEADER_SIZE) {
-        return corrupt(err, "size", (int64_t)bytes.size, FL_VALUE_BATCH_HEADER_SIZE);
-    }
-    const int32_t length = fl_load_i32(bytes.data + AT_LENGTH);
-    if (length < 0 || (size_t)length != bytes.size - LENGTH_SIZE) {
-        return corrupt(err, "length", length, (int64_t)bytes.size - LENGTH_SIZE);
-    }
-    if (bytes.data[AT_MAGIC] != 0) {
-        return corrupt(err, "magic", bytes.data[AT_MAGIC], 0);
-    }
-    const size_t left = bytes.size - FL_VALUE_BATCH_HEADER_SIZE;
-    const int32_t count = fl_load_i32(bytes.data + AT_COUNT);
-    if (count < 0 || (size_t)count > left / RECORD_SIZE_MIN) {
-        return fl_error(err, FLUSS_E_CORRUPT_RECORD, FLUSS_KIND_CORRUPT,
-                        "value batch: record count is %d, %zu bytes hold at most %zu", count, left,
-                        left / RECORD_SIZE_MIN);
-    }
-    iter->left = fl_slice_sub(bytes, FL_VALUE_BATCH_HEADER_SIZE, left);
+    FL_TRY(fl_batch_check_head(bytes, "value batch", AT_COUNT, RECORD_SIZE_MIN, &count, err));
+    iter->left =
+        fl_slice_sub(bytes, FL_VALUE_BATCH_HEADER_SIZE, bytes.size - FL_VALUE_BATCH_HEADER_SIZE);
     iter->count = count;
     return 0;
 }
@@ -51,9 +33,9 @@ fluss_code_t fl_value_batch_next(fl_value_batch_iter *iter, int16_t *schema_id, 
     *schema_id = -1;
     *is_end = iter->index == iter->count;
     if (*is_end) {
-        return iter->left.size == 0
-                   ? 0
-                   : corrupt(err, "size behind the last record", (int64_t)iter->left.size, 0);
+        return iter->left.size == 0 ? 0
+                                    : fl_batch_corrupt("value batch", "size behind the last record",
+                                                       (int64_t)iter->left.size, 0, err);
     }
     size_t size = 0;
     const int32_t stored = iter->left.size < LENGTH_SIZE ? -1 : fl_load_i32(iter->left.data);
