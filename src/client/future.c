@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Futures: one lock and one condition each, so that any thread may wait, and completion costs
  * nothing when nobody does. An error is kept as code and text, not as the whole fluss_error_t: a
- * writer makes one future a row. When memory is out, one shared future that has failed stands in.
+ * writer makes one future a row. When memory is out, one of a few kept futures, failed already,
+ * stands in; when those are all in use, one that is shared, which a queue may not deliver.
  */
 #include "client/future.h"
 
@@ -42,11 +43,50 @@ static bool is_shared(const fluss_future_t *future)
     return future == &nomem_future;
 }
 
+enum { KEPT_COUNT = 64 };
+static fluss_future_t kept_futures[KEPT_COUNT];
+static _Atomic(uint64_t) kept_in_use; /* a bit for each */
+
+static bool is_kept(const fluss_future_t *future)
+{
+    return future >= kept_futures && future < kept_futures + KEPT_COUNT;
+}
+
+static fluss_future_t *take_kept(void)
+{
+    uint64_t in_use = atomic_load(&kept_in_use);
+    uint64_t bit;
+    do {
+        if (in_use == UINT64_MAX) {
+            return &nomem_future;
+        }
+        bit = ~in_use & (in_use + 1);
+    } while (!atomic_compare_exchange_weak(&kept_in_use, &in_use, in_use | bit));
+    fluss_future_t *future = &kept_futures[__builtin_ctzll(bit)];
+    memset(future, 0, sizeof(*future));
+    future->code = FLUSS_E_CLIENT;
+    future->error_kind = FLUSS_KIND_NOMEM;
+    atomic_init(&future->is_ready, true);
+    return future;
+}
+
+static void give_back(fluss_future_t *future)
+{
+    if (is_kept(future)) {
+        (void)atomic_fetch_and(&kept_in_use, ~(UINT64_C(1) << (future - kept_futures)));
+    } else {
+        fl_free(future);
+    }
+}
+
 fluss_future_t *fl_future_new(void)
 {
     fluss_future_t *future = fl_calloc(1, sizeof(*future));
     if (future == NULL) {
-        return &nomem_future;
+        future = take_kept();
+    }
+    if (is_shared(future)) {
+        return future;
     }
     (void)pthread_mutex_init(&future->lock, NULL);
     fl_cond_init(&future->changed);
@@ -108,7 +148,7 @@ static void unref(fluss_future_t *future)
     fl_free(future->message);
     (void)pthread_cond_destroy(&future->changed);
     (void)pthread_mutex_destroy(&future->lock);
-    fl_free(future);
+    give_back(future);
 }
 
 /* Become ready under the lock; false when it is so already. */

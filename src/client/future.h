@@ -29,8 +29,8 @@ typedef struct fl_value {
     } v;
 } fl_value;
 
-/** A pending future with both references; the shared "out of memory" future when memory is out,
- * never NULL. Completing that one does nothing. Thread: any. */
+/** A pending future with both references; when memory is out one that has failed with that, never
+ * NULL. Completing that one does nothing. Thread: any. */
 fluss_future_t *fl_future_new(void) __attribute__((returns_nonnull));
 /** A future that has failed already. Thread: any. */
 fluss_future_t *fl_future_failed(const fluss_error_t *err);

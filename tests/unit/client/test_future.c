@@ -207,6 +207,39 @@ static void without_memory_there_is_still_a_future(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, count_live, check_live)
 
+static void without_memory_calls_reach_their_queue(void **state)
+{
+    (void)state;
+    enum { CALLS = 9 };
+    int tags[CALLS];
+    fluss_queue_t *queue = fluss_queue_new();
+    fluss_error_t nomem, err = {0};
+    (void)fl_error_nomem(&nomem);
+    for (int round = 0; round < 50; round++) { /* what they take comes back */
+        for (int i = 0; i < CALLS; i++) {
+            fl_alloc_fail_at(1);
+            fluss_future_t *future = fl_future_failed(&nomem);
+            fl_alloc_fail_at(0);
+            fluss_future_to_queue(future, queue, &tags[i]);
+            if (i == 4) {
+                fluss_future_free(future);
+            }
+        }
+        for (int i = 0; i < CALLS; i++) {
+            fluss_future_t *future;
+            void *tag;
+            if (i != 4) {
+                assert_true(fluss_queue_next(queue, 0, &future, &tag));
+                assert_ptr_equal(tag, &tags[i]);
+                assert_int_equal(fluss_await(future, 0, &err), FLUSS_E_CLIENT);
+                assert_int_equal(err.kind, FLUSS_KIND_NOMEM);
+            }
+        }
+        assert_false(fluss_queue_next(queue, 0, NULL, NULL));
+    }
+    fluss_queue_free(queue);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +254,7 @@ int main(void)
         TEST(a_freed_future_leaves_its_queue),
         TEST(a_freed_queue_leaves_its_futures),
         TEST(without_memory_there_is_still_a_future),
+        TEST(without_memory_calls_reach_their_queue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
