@@ -115,13 +115,11 @@ static fluss_code_t finish_create(fl_op *op, const fl_reply *reply, fl_value *va
     fluss_result_t *result = fl_result_new(create_columns, FL_COUNT_OF(create_columns));
     fluss_code_t rc = result != NULL ? 0 : fl_error_nomem(err);
     for (size_t i = 0; i < response->acl_res_count && rc == 0; i++) {
-        fl_cell cells[FL_COUNT_OF(create_columns)] = {0};
-        acl_cells(&response->acl_res[i].acl, cells);
-        cells[7] = fl_cell_number(
-            response->acl_res[i].has_error_code ? response->acl_res[i].error_code : 0);
-        if (response->acl_res[i].has_error_message) {
-            cells[8] = fl_cell_text(response->acl_res[i].error_message);
-        }
+        fl_cell cells[FL_COUNT_OF(create_columns)];
+        const fl_msg_pb_create_acl_resp_info *part = &response->acl_res[i];
+        acl_cells(&part->acl, cells);
+        cells[7] = fl_cell_number(part->has_error_code ? part->error_code : 0);
+        cells[8] = fl_cell_text_if(part->has_error_message, part->error_message);
         rc = fl_result_append(result, cells, err);
     }
     return fl_admin_result(rc, result, value);
@@ -203,7 +201,7 @@ static fluss_code_t finish_drop(fl_op *op, const fl_reply *reply, fl_value *valu
             const fl_msg_pb_drop_acls_matching_acl *match = &part->matching_acls[j];
             acl_cells(&match->acl, cells + 1);
             cells[8] = fl_cell_number(match->has_error_code ? match->error_code : 0);
-            cells[9] = match->has_error_message ? fl_cell_text(match->error_message) : (fl_cell){0};
+            cells[9] = fl_cell_text_if(match->has_error_message, match->error_message);
             rc = fl_result_append(result, cells, err);
         }
     }

@@ -134,7 +134,7 @@ static fluss_code_t finish_configs(fl_op *op, const fl_reply *reply, fl_value *v
         const fl_msg_pb_describe_config *config = &response->configs[i];
         const fl_cell cells[] = {
             fl_cell_text(config->config_key),
-            config->has_config_value ? fl_cell_text(config->config_value) : (fl_cell){0},
+            fl_cell_text_if(config->has_config_value, config->config_value),
             fl_cell_text(config->config_source),
         };
         rc = fl_result_append(result, cells, err);

@@ -26,7 +26,7 @@ static fluss_code_t finish_lake(fl_op *op, const fl_reply *reply, fl_value *valu
             fl_cell_number(response->table_id),
             fl_cell_number(response->snapshot_id),
             fl_cell_number_if(bucket->has_partition_id, bucket->partition_id),
-            bucket->has_partition_name ? fl_cell_text(bucket->partition_name) : (fl_cell){0},
+            fl_cell_text_if(bucket->has_partition_name, bucket->partition_name),
             fl_cell_number(bucket->bucket_id),
             fl_cell_number_if(bucket->has_log_offset, bucket->log_offset),
         };

@@ -32,6 +32,11 @@ static inline fl_cell fl_cell_text(fl_slice text)
 {
     return (fl_cell){.kind = FL_CELL_TEXT, .text = text};
 }
+/** A text that may be missing. */
+static inline fl_cell fl_cell_text_if(bool has, fl_slice text)
+{
+    return has ? fl_cell_text(text) : (fl_cell){0};
+}
 static inline fl_cell fl_cell_number(int64_t number)
 {
     return (fl_cell){.kind = FL_CELL_NUMBER, .number = number};
