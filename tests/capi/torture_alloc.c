@@ -18,7 +18,7 @@
 #include "scenario.h"
 
 /* A life takes some 10 ms. The shortest wait for something that never comes is the poll's, 3 s. */
-enum { LIFE_MS_MAX = 2000, LIVES_SLOW_MAX = 3, LIVE_WAIT_MS = 10000 };
+enum { LIFE_MS_MAX = 2000, LIVES_SLOW_MAX = 3, LIVE_WAIT_MS = 10000, WAKE_MS_MAX = 10000 };
 /* The library keeps frames for reuse, blocks of a power of two from 4 KiB on: a few for each life's
  * peak. Everything else is given back. A leaked frame is for AddressSanitizer to find. */
 enum { FRAME_SIZE_MIN = 4096, FRAMES_MAX = 24 };
@@ -163,6 +163,34 @@ static void live_well(const char *servers)
     check_all_given_back();
 }
 
+/* A poll that waits without limit, for a fetch that the server holds for longer than this test
+ * lasts, ends when it is woken up, also when there is no memory for anything. */
+static void wake_without_memory(const char *servers)
+{
+    static const fluss_kv_t settings[] = {{"scanner.log.fetch.wait-max-time-ms", "20000"}};
+    fluss_error_t err = {0};
+    fluss_conn_t *conn = connect_with(servers, settings, 1);
+    fluss_table_t *table = make_table(conn, "wake", "id INT", NULL, NULL);
+    fluss_scanner_t *scanner = open_scanner(table, NULL, FLUSS_LATEST);
+    fluss_records_t *none;
+    must(fluss_await_records(fluss_poll(scanner, 100), WAIT_MS, &none, &err));
+    fluss_records_free(none);
+    fluss_future_t *poll = fluss_poll(scanner, -1);
+    expect(fluss_future_wait(poll, 100, &err) != 0 && err.kind == FLUSS_KIND_TIMEOUT);
+    atomic_store(&heap.count, 0);
+    atomic_store(&heap.fail_to, INT64_MAX);
+    atomic_store(&heap.fail_from, 1);
+    fluss_scanner_wakeup(scanner);
+    expect(fluss_future_wait(poll, WAKE_MS_MAX, &err) != 0 && err.kind == FLUSS_KIND_NOMEM);
+    atomic_store(&heap.fail_from, 0);
+    fluss_future_free(poll);
+    fluss_scanner_free(scanner);
+    fluss_table_free(table);
+    must(fluss_await(fluss_close(conn), WAIT_MS, &err));
+    fluss_conn_free(conn);
+    check_all_given_back();
+}
+
 int main(void)
 {
     const char *servers = server_start(NULL, 0);
@@ -170,6 +198,7 @@ int main(void)
     expect(fluss_set_allocator(take, resize, give) == 0);
     scenario_prepare(servers);
     live_well(servers);
+    wake_without_memory(servers);
     const long long step = size_from("FLUSS_TORTURE_STEP", 1);
     const long long first = size_from("FLUSS_TORTURE_FIRST", 1);
     long long n = first;
