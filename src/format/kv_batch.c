@@ -18,7 +18,7 @@
 
 #include "base/crc32c.h"
 #include "base/varint.h"
-#include "format/batch_head.h"
+#include "format/row_batch.h"
 
 enum {
     AT_LENGTH = 0,
@@ -44,7 +44,7 @@ fluss_code_t fl_kv_batch_open(fl_slice bytes, fl_kv_batch *batch, fluss_error_t 
 {
     int32_t count;
     *batch = (fl_kv_batch){0};
-    FL_TRY(fl_batch_check_head(bytes, "KV batch", AT_COUNT, RECORD_SIZE_MIN, &count, err));
+    FL_TRY(fl_row_batch_check_head(bytes, "KV batch", AT_COUNT, RECORD_SIZE_MIN, &count, err));
     *batch = (fl_kv_batch){
         .bytes = bytes,
         .schema_id = fl_load_i16(bytes.data + AT_SCHEMA_ID),
@@ -86,9 +86,10 @@ fluss_code_t fl_kv_batch_next(fl_kv_batch_iter *iter, fl_kv_record *record, bool
     *record = (fl_kv_record){0};
     *is_end = iter->index == iter->count;
     if (*is_end) {
-        return iter->left.size == 0 ? 0
-                                    : fl_batch_corrupt("KV batch", "size behind the last record",
-                                                       (int64_t)iter->left.size, 0, err);
+        return iter->left.size == 0
+                   ? 0
+                   : fl_row_batch_corrupt("KV batch", "size behind the last record",
+                                          (int64_t)iter->left.size, 0, err);
     }
     size_t size = 0;
     const int32_t stored = iter->left.size < LENGTH_SIZE ? -1 : fl_load_i32(iter->left.data);

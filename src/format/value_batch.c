@@ -10,7 +10,7 @@
  * Source: DefaultValueRecordBatch, Fluss 1.0. */
 #include "format/value_batch.h"
 
-#include "format/batch_head.h"
+#include "format/row_batch.h"
 
 enum { AT_LENGTH = 0, AT_MAGIC = 4, AT_COUNT = 5, LENGTH_SIZE = 4, RECORD_SIZE_MIN = 6 };
 _Static_assert(AT_COUNT + sizeof(int32_t) == FL_VALUE_BATCH_HEADER_SIZE, "the count is the last");
@@ -19,7 +19,7 @@ fluss_code_t fl_value_batch_open(fl_slice bytes, fl_value_batch_iter *iter, flus
 {
     int32_t count;
     *iter = (fl_value_batch_iter){0};
-    FL_TRY(fl_batch_check_head(bytes, "value batch", AT_COUNT, RECORD_SIZE_MIN, &count, err));
+    FL_TRY(fl_row_batch_check_head(bytes, "value batch", AT_COUNT, RECORD_SIZE_MIN, &count, err));
     iter->left =
         fl_slice_sub(bytes, FL_VALUE_BATCH_HEADER_SIZE, bytes.size - FL_VALUE_BATCH_HEADER_SIZE);
     iter->count = count;
@@ -33,9 +33,10 @@ fluss_code_t fl_value_batch_next(fl_value_batch_iter *iter, int16_t *schema_id, 
     *schema_id = -1;
     *is_end = iter->index == iter->count;
     if (*is_end) {
-        return iter->left.size == 0 ? 0
-                                    : fl_batch_corrupt("value batch", "size behind the last record",
-                                                       (int64_t)iter->left.size, 0, err);
+        return iter->left.size == 0
+                   ? 0
+                   : fl_row_batch_corrupt("value batch", "size behind the last record",
+                                          (int64_t)iter->left.size, 0, err);
     }
     size_t size = 0;
     const int32_t stored = iter->left.size < LENGTH_SIZE ? -1 : fl_load_i32(iter->left.data);
