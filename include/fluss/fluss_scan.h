@@ -35,9 +35,9 @@ typedef enum {
  *
  * @param column    its name, copied
  * @param op        how to compare
- * @param literals  n values, copied: 0 for IS_NULL and NOT_NULL, any number for IN and NOT_IN,
+ * @param literals  n values, copied: 0 for IS_NULL and NOT_NULL, up to 65,536 for IN and NOT_IN,
  *                  else 1
- * @return gives (fluss_pred_free); NULL: out of memory, or `column` is NULL
+ * @return gives (fluss_pred_free); NULL: out of memory, `column` is NULL, or there are too many
  * Thread: any. Source: PredicateBuilder.
  */
 FLUSS_API fluss_pred_t *fluss_pred(const char *column, fluss_cmp_t op,

@@ -41,6 +41,7 @@ _LITERALS = (
     type(None),
 )
 
+_LITERALS_MAX = 1 << 16  # of one condition; the limit of the C library
 
 # What is said of a literal that a column can't take.
 _MISFITS = {decimal.Decimal: "does not fit", float: "cannot be represented exactly by"}
@@ -50,6 +51,8 @@ def _literal(value: Any, name: str) -> Any:
     if isinstance(value, _LITERALS):
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             raise OverflowError(f"{value} does not fit 64 bits")
+        if isinstance(value, datetime.datetime) and value != value:
+            raise TypeError(f"Unsupported filter literal: {name} is NaT; use is_null()")
         return value
     if hasattr(type(value), "item"):  # numpy scalars
         return _literal(value.item(), name)
@@ -93,6 +96,11 @@ class Predicate(_Answer):
         if operator in _OPS[:6] and values[0] is None:
             raise FlussError(
                 f"column {column!r} {operator} null is never true: use is_null() or is_not_null()"
+            )
+        if len(values) > _LITERALS_MAX:
+            raise FlussError(
+                f"column {column!r} {operator}: {len(values)} literals; "
+                f"at most {_LITERALS_MAX} are possible"
             )
         codec = _core.codec([(column, (*trees[column][:4], True, trees[column][5]))] * len(values))
         single = _core.codec([(column, (*trees[column][:4], True, trees[column][5]))])

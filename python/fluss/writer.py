@@ -55,17 +55,18 @@ class _Writer(_core.Writer):
         fields = _core.arrow_fields(schema)
         names = [name for name, _ in fields]
         wanted = self._batch_columns(deletes)
-        missing = [name for name in wanted if name not in names]
-        extra = [] if deletes else [name for name in names if name not in wanted]
+        given, known = set(names), set(wanted)
+        missing = [name for name in wanted if name not in given]
+        extra = [] if deletes else [name for name in names if name not in known]
         if missing or extra:
             lacks = f"lacks the columns {missing}" if missing else ""
             has = f"has columns that the table has not, {extra}" if extra else ""
             what = " and ".join(filter(None, (lacks, has)))
             raise FlussError(f"Arrow batch {what}; expected columns: {wanted}")
-        if len(set(names)) != len(names):
+        if len(given) != len(names):
             raise FlussError(f"Arrow batch has several columns of one name: {names}")
         for name, arrow in fields:
-            if name in wanted:
+            if name in known:
                 self._require_unit(name, arrow)
         return len(names) > len(wanted)
 

@@ -12,7 +12,9 @@
 
 enum {
     DEPTH_MAX = 13, /* a level takes two of the 32 levels that a message may have */
-    LITERAL_COUNT_MAX = 1 << 16
+    LITERAL_COUNT_MAX = 1 << 16,
+    FILTER_SIZE_MAX = 8 << 20, /* bytes; it is a part of each fetch */
+    NODE_SIZE = 32             /* a condition or literal on the wire, about */
 };
 
 struct fluss_pred {
@@ -216,10 +218,32 @@ static fluss_code_t bind(const fluss_pred_t *pred, const fl_schema *schema, fl_a
     return 0;
 }
 
+/* About the bytes that a filter adds to a fetch. */
+static size_t size_of(const fl_filter *filter)
+{
+    size_t size = NODE_SIZE;
+    for (size_t i = 0; i < filter->count; i++) {
+        if (filter->children != NULL) {
+            size += size_of(&filter->children[i]);
+            continue;
+        }
+        const fluss_datum_t *d = &filter->literals[i];
+        size += NODE_SIZE;
+        size += d->type >= FLUSS_CHAR && d->type <= FLUSS_BYTES ? d->v.s.len : 0;
+    }
+    return size;
+}
+
 fluss_code_t fl_pred_bind(const fluss_pred_t *pred, const fl_schema *schema, fl_arena *arena,
                           fl_filter *out, fluss_error_t *err)
 {
-    return bind(pred, schema, arena, 0, out, err);
+    FL_TRY(bind(pred, schema, arena, 0, out, err));
+    const size_t size = size_of(out);
+    return size <= FILTER_SIZE_MAX
+               ? 0
+               : fl_error_argument(err,
+                                   "the filter's literals take %zu bytes; at most %d are possible",
+                                   size, (int)FILTER_SIZE_MAX);
 }
 
 /* ---- for the server ---- */

@@ -27,7 +27,7 @@ static fluss_code_t make_key(fl_slice producer_id, char key[KEY_SIZE_MAX], fl_sl
                              fluss_error_t *err)
 {
     if (fl_rules_check_table_name(producer_id, err) != 0) {
-        fl_error_prefix(err, "producer id");
+        fl_error_prefix(err, "producer id: ");
         err->code = FLUSS_E_INVALID_PRODUCER_ID;
         return err->code;
     }

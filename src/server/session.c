@@ -231,7 +231,7 @@ static void dispatch(fl_request *request, fl_slice body)
         return;
     }
     if (check_body(handler->key, body, &err) != 0) {
-        fl_error_prefix(&err, "%s", request->api->name);
+        fl_error_prefix(&err, "%s: ", request->api->name);
         fl_request_fail(request, &err);
         return;
     }
@@ -242,7 +242,7 @@ static void dispatch(fl_request *request, fl_slice body)
         return;
     }
     if (fl_msg_decode(request->api->request, body, &request->arena, request->message, &err) != 0) {
-        fl_error_prefix(&err, "%s request", request->api->name);
+        fl_error_prefix(&err, "%s request: ", request->api->name);
         err.code = FLUSS_E_SERVER_UNKNOWN;
         fl_request_fail(request, &err);
         return;

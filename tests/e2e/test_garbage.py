@@ -286,7 +286,10 @@ def test_requests_of_many_tiny_parts_are_refused_before_they_cost_memory(server)
         "PRODUCE_LOG": (b"\x22\x00" * (20 << 20), "parts"),
         "LIST_OFFSETS": (b"\x2a" + _size(bytes(1 << 20)) + bytes(1 << 20), "buckets"),
         "GET_METADATA": (b"\x1a" + _size(bytes(1 << 20)) + bytes(1 << 20), "at most"),
-        "LOOKUP": (b"\x12\x00" * (9 << 20), "not a write"),
+        "LOOKUP": (
+            b"\x12\x00" * (9 << 20),
+            "LOOKUP: a request of 18874368 bytes that is not a write",
+        ),
     }
     for api, (body, words) in tiny.items():
         if api == "LIST_OFFSETS":

@@ -286,3 +286,30 @@ def test_a_literal_that_the_column_cannot_hold_is_refused(connection, database, 
     table = make_table(connection, database, "refused")
     with pytest.raises((fluss.FlussError, ValueError, TypeError, OverflowError)):
         table.new_scan().filter(condition(), exact=True).create_log_scanner().result(CALL_S_MAX)
+
+
+class NotATime(datetime.datetime):
+    """Like pandas.NaT: a datetime that differs from itself."""
+
+    __hash__ = None
+
+    def __eq__(self, other):
+        return False
+
+    def __ne__(self, other):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("condition", "what"),
+    [
+        (lambda: fluss.col("int").is_in(range(65_537)), "65537 literals; at most 65536"),
+        (lambda: fluss.col("text") == "x" * (9 << 20), "literals take .* bytes; at most 8388608"),
+        (lambda: fluss.col("timestamp") == NotATime(2020, 1, 1), "value is NaT"),
+    ],
+)
+def test_a_filter_beyond_the_limits_is_refused_by_name(connection, database, condition, what):
+    """A filter is a part of each fetch; one that no server takes would be tried for ever."""
+    table = make_table(connection, database, "beyond")
+    with pytest.raises((fluss.FlussError, TypeError), match=what):
+        table.new_scan().filter(condition()).create_log_scanner().result(CALL_S_MAX)
