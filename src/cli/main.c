@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command `fluss`: finds the subcommand and runs it. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd.h"
 
@@ -31,8 +33,20 @@ static int usage(FILE *to)
     return to == stdout ? 0 : 2;
 }
 
+/* A standard stream that is closed gets a file that cannot be written, so that no socket takes its
+ * number. */
+static void fill_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd) {
+            return;
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
+    fill_standard_streams();
     if (argc < 2) {
         return usage(stderr);
     }

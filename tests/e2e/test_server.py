@@ -787,3 +787,16 @@ def test_the_documentation_lists_exactly_the_settings():
     page = (TOP / "docs" / "server.md").read_text().partition("## Settings")[2]
     assert len(rows) > 20
     assert [line for line in page.splitlines() if line.startswith("| `")] == rows
+
+
+def test_a_command_with_closed_output_says_so(server):
+    """No socket may take the number of a standard stream."""
+    shell = '"$0" databases -s "$1" >&-'
+    ended = subprocess.run(
+        ["sh", "-c", shell, BUILD / "fluss", server.address],
+        stderr=subprocess.PIPE,
+        timeout=30,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert b"standard output" in ended.stderr
