@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -83,10 +84,14 @@ static void on_poll(uv_poll_t *poll, int status, int events)
         fl_conn_on_connectable(conn);
         return;
     }
-    if (status < 0) {
+    if (status < 0) { /* libuv names every failure of a socket alike: the socket knows better */
         fluss_error_t why;
+        int failure = 0;
+        socklen_t size = sizeof(failure);
+        const bool is_told =
+            getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &failure, &size) == 0 && failure != 0;
         (void)fl_error(&why, FLUSS_E_NETWORK_EXCEPTION, FLUSS_KIND_NETWORK, "connection to %s: %s",
-                       conn->peer, FL_UV_REASON(status));
+                       conn->peer, is_told ? strerror(failure) : FL_UV_REASON(status));
         fl_conn_fail(conn, &why);
         return;
     }
