@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 from typing import Any
 
 from . import _core
@@ -51,6 +53,14 @@ def to_table(batches: list, schema: Any) -> Any:
         return pyarrow.Table.from_batches(arrays)
     tables = [pyarrow.Table.from_batches([array]) for array in arrays]
     return pyarrow.concat_tables(tables, promote_options="default")
+
+
+def require_library(name: str, method: str) -> None:
+    """Refuse a call before it reads anything when the library of its answer is not installed."""
+    if sys.modules.get(name) is None and importlib.util.find_spec(name) is None:
+        raise ModuleNotFoundError(
+            f"{method}() needs {name}, which is not installed: pip install {name}", name=name
+        )
 
 
 def to_polars(table: Any) -> Any:

@@ -199,6 +199,7 @@ class TableScan(_Answer):
 
     def to_pandas(self, *, progress: Wanted = None) -> Any:
         """The same as one pandas.DataFrame."""
+        _arrow.require_library("pandas", "to_pandas")
         if self._table.has_primary_key():
             return self._read_rows(DeferredFrame, lambda rows: rows.to_pandas(), progress)
         scanner = self._scan_all()
@@ -208,6 +209,7 @@ class TableScan(_Answer):
 
     def to_polars(self, *, progress: Wanted = None) -> FlussFuture:
         """The same as a future of one polars.DataFrame."""
+        _arrow.require_library("polars", "to_polars")
         if self._table.has_primary_key():
             return self._read_rows(FlussFuture, _arrow.to_polars, progress)
         scanner = self._scan_all()
@@ -289,11 +291,13 @@ class BatchScanner(_Answer):
 
     def to_pandas(self) -> Any:
         """The rows as one pandas.DataFrame."""
+        _arrow.require_library("pandas", "to_pandas")
         schema = self._schema()
         return self._read(DeferredFrame, lambda found: _arrow.to_table(found, schema).to_pandas())
 
     def to_polars(self) -> FlussFuture:
         """A future of the rows as one polars.DataFrame."""
+        _arrow.require_library("polars", "to_polars")
         schema = self._schema()
         return self._read(
             FlussFuture, lambda found: _arrow.to_polars(_arrow.to_table(found, schema))

@@ -344,10 +344,12 @@ class LogScanner(_Answer):
 
     def to_pandas(self, *, progress: Wanted = None) -> Any:
         """All rows of the subscribed buckets up to now, as one pandas.DataFrame."""
+        _arrow.require_library("pandas", "to_pandas")
         return self._start_reading("to_pandas", DeferredFrame, _to_pandas, progress)
 
     def to_polars(self, *, progress: Wanted = None) -> FlussFuture:
         """A future of all rows of the subscribed buckets up to now, as one polars.DataFrame."""
+        _arrow.require_library("polars", "to_polars")
         return self._start_reading("to_polars", FlussFuture, _arrow.to_polars, progress)
 
     def _nothing(self, kind: type) -> Any:

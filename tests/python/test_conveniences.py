@@ -86,6 +86,50 @@ def test_whole_table_is_awaited_too(log_table, run):
     run(main())
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_missing_library_is_named_before_anything_is_read(servers, log_table, key_table, library):
+    program = f"""
+        import sys
+        class Without:
+            def __init__(self, finder):
+                self.finder = finder
+            def find_spec(self, name, *where):
+                return None if name == {library!r} else self.finder.find_spec(name, *where)
+        sys.meta_path[:] = map(Without, sys.meta_path)
+        import fluss
+        conn = fluss.FlussConnection.create(bootstrap_servers=sys.argv[1]).result()
+        for name in sys.argv[3:]:
+            table = conn.get_table(fluss.TablePath(sys.argv[2], name)).result()
+            bucket = fluss.TableBucket(table.get_table_info().table_id, 0)
+            some = table.new_scan().limit(5).create_bucket_batch_scanner(bucket)
+            sources = [table, table.new_scan(), some]
+            if not table.has_primary_key():
+                sources.append(table.new_scan().create_record_batch_log_scanner().result())
+                sources[-1].subscribe_all()
+            for source in sources:
+                try:
+                    source.to_{library}().result()
+                except ModuleNotFoundError as error:
+                    assert error.name == {library!r}, error.name
+                    print(error)
+            rows = some.to_arrow().result()
+            assert rows.column_names == ["id", "name"], rows
+        conn.close().result()
+    """
+    tables = [table.get_table_path().table_name for table in (log_table, key_table)]
+    database = log_table.get_table_path().database_name
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program), servers, database, *tables],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    needs = f"to_{library}() needs {library}, which is not installed: pip install {library}"
+    assert done.stdout.splitlines() == [needs] * 7
+
+
 # --- changelogs ---
 
 
