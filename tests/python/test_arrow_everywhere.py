@@ -222,6 +222,30 @@ def test_other_types_are_converted_where_nothing_is_lost(connection, database, d
     assert [str(v) for v in found] == [str(v) for v in expected]
 
 
+UNSIGNED = [(pa.uint8(), 2**7), (pa.uint16(), 2**15), (pa.uint32(), 2**31), (pa.uint64(), 2**63)]
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+@pytest.mark.parametrize(("declared", "first_too_large"), UNSIGNED)
+def test_unsigned_column_is_signed_and_wraps_nothing(
+    connection, database, declared, first_too_large, keyed
+):
+    schema = pa.schema([("id", pa.int32()), ("v", declared)])
+    table = make(connection, database, schema, ["id"] if keyed else None)
+    writer = (table.new_upsert() if keyed else table.new_append()).create_writer()
+    write_row = writer.upsert if keyed else writer.append
+    for value in (first_too_large, 2 * first_too_large - 1):
+        with pytest.raises(fluss.FlussError, match=f"'v': {value} is out of range"):
+            write_row((9, value))
+        with pytest.raises(fluss.FlussError, match=f"'v': row 0: {value} is out of range"):
+            writer.write_arrow(pa.table({"id": [9], "v": [value]}, schema))
+    write_row((0, first_too_large - 1))
+    writer.write_arrow(pa.table({"id": [1], "v": [first_too_large - 1]}, schema))
+    writer.flush().result(S_MAX)
+    assert sorted(row["v"] for row in rows_of(table)) == [first_too_large - 1] * 2
+    assert str(table.to_arrow()["v"].type) == str(declared).lstrip("u")
+
+
 LOSSY = [
     (pa.int8(), pa.array([128], pa.int64())),
     (pa.int64(), pa.array([1.0])),

@@ -308,6 +308,9 @@ def test_many_columns_and_nested_values_use_memory_beyond_the_inline_room():
 TYPE_TEXTS = [
     (pa.int32(), "int"),
     (pa.uint8(), "tinyint"),
+    (pa.uint16(), "smallint"),
+    (pa.uint32(), "int"),
+    (pa.uint64(), "bigint"),
     (pa.large_string(), "string"),
     (pa.binary(4), "binary(4)"),
     (pa.timestamp("us"), "timestamp"),
