@@ -10,8 +10,6 @@ from typing import Any
 from . import _core
 from .errors import FlussError
 
-_KEYS = frozenset(_core.config_keys())
-_OLDER = {"request.max.size": "writer.request-max-size", "writer.batch.size": "writer.batch-size"}
 PASSWORD = "security.sasl.password"
 
 _RANGES = {
@@ -70,16 +68,26 @@ _PROPERTIES = {
 }
 
 
+def _form(key: str) -> str:
+    """What all spellings of a key have in common; the C library compares keys the same way."""
+    dotted = key.lower().replace("_", ".").replace("-", ".")
+    return dotted.removeprefix("client.").removesuffix(".ms")
+
+
+_KEYS = {_form(key): key for key in _core.config_keys()}
+_OLDER = {"request.max.size": "writer.request-max-size", "bootstrap.server": "bootstrap.servers"}
+
+
 def _canonical(key: str) -> str:
     """The official key for any accepted spelling."""
     if not isinstance(key, str):
         raise TypeError(f"keys of properties must be str, not {type(key).__name__}")
-    bare = key[len("client.") :] if key.startswith("client.") and key not in _KEYS else key
-    for candidate in (bare, _OLDER.get(bare, ""), f"{bare}-ms"):
-        if candidate in _KEYS:
-            return candidate
-    near = difflib.get_close_matches(bare, _KEYS, 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    form = _form(key)
+    found = _KEYS.get(form) or _OLDER.get(form)
+    if found is not None:
+        return found
+    near = difflib.get_close_matches(form, _KEYS, 1)
+    hint = f"; did you mean {_KEYS[near[0]]!r}?" if near else ""
     raise FlussError(f"Unknown property: {key}{hint}")
 
 

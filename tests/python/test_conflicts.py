@@ -273,6 +273,30 @@ def test_c18_keys_and_properties_of_settings():
         assert getattr(fluss.Config(), name) == value
 
 
+SPELLINGS = [
+    *["writer_batch_size", "writer.batch.size", "WRITER.BATCH-SIZE", "client.writer.batch-size"],
+    "client_writer_batch_size",
+]
+
+
+@pytest.mark.parametrize("key", SPELLINGS)
+def test_a_key_has_the_spellings_that_it_has_in_c(key):
+    assert fluss.Config({key: "2mb"}).writer_batch_size == 2 * 1024 * 1024
+    assert fluss.Config({key: "1kb"}) == fluss.Config({"writer.batch-size": "1kb"})
+
+
+def test_a_key_without_its_unit():
+    assert fluss.Config({"writer_batch_timeout": "2s"}).writer_batch_timeout_ms == 2000
+
+
+def test_a_key_that_is_none_is_refused_and_the_nearest_named():
+    with pytest.raises(fluss.FlussError, match="writer_bach_size; did you mean 'writer.batch-size"):
+        fluss.Config({"writer_bach_size": "1"})
+    for key in ("", "client.", "-ms", "writer..batch-size", "writerbatchsize", "batch-size"):
+        with pytest.raises(fluss.FlussError, match=f"Unknown property: {key}"):
+            fluss.Config({key: "1"})
+
+
 def test_c19_bad_numbers_are_errors():
     for key in ("request.max.size", "writer.batch-size", "writer.retries"):
         with pytest.raises(fluss.FlussError, match="many"):

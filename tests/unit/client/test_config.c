@@ -170,9 +170,11 @@ static void the_page_of_settings_is_up_to_date(void **state)
     add_line("Made from `src/client/settings.def`; a unit test compares the two (with "
              "`FLUSS_WRITE_DOCS=1` it writes this page).",
              &p);
-    add_line("Keys may also begin with `client.`, leave out `-ms`, and use `_` for `.` and `-`. "
-             "Sizes take `kb`, `mb`, `gb`; times take `ms`, `s`, `min`, `h`, `d`.",
-             &p);
+    add_line(
+        "Keys may also begin with `client.`, leave out `-ms`, use `_` for `.` and `-`, and have "
+        "capitals, in C and in Python alike; an unknown key is refused.",
+        &p);
+    add_line("Sizes take `kb`, `mb`, `gb`; times take `ms`, `s`, `min`, `h`, `d`.", &p);
     add_line("", &p);
     fl_config_describe(add_line, &p);
     FILE *file = fopen(path, getenv("FLUSS_WRITE_DOCS") != NULL ? "w" : "r");
