@@ -6,12 +6,12 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import tarfile
 import tempfile
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[1]
+VENV_PYTHON = str(TOP / ".venv" / "bin" / "python")  # what tools/setup made, with the test packages
 BUILD = TOP / os.environ.get("FLUSS_BUILD", "build")
 SHARED = Path(os.environ.get("FLUSS_SHARED", TOP.parent / "shared"))
 PEER = SHARED / "conformance" / "peer"
@@ -41,7 +41,7 @@ def _run(script, *arguments, env=None):
 
 def our_python():
     """The command of an interpreter that imports the package from the build."""
-    return ["env", f"PYTHONPATH={BUILD / 'python'}", str(TOP / ".venv" / "bin" / "python")]
+    return ["env", f"PYTHONPATH={BUILD / 'python'}", VENV_PYTHON]
 
 
 def pyfluss_python():
@@ -103,7 +103,7 @@ def pyfluss_sources():
     if not (target / ".complete").exists():
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "maturin.py").write_text(_STAND_IN_BACKEND, encoding="utf-8")
-            command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q", "download"]
+            command = [VENV_PYTHON, "-m", "pip", "--disable-pip-version-check", "-q", "download"]
             command += ["--no-deps", "--no-build-isolation", "--no-binary", "pyfluss"]
             command += ["-d", folder, f"pyfluss=={PYFLUSS}"]
             done = subprocess.run(
