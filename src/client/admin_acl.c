@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Administration of access control. The protocol's numbers are texts here. */
 #include <fluss/fluss_admin.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "client/admin.h"
@@ -28,9 +29,15 @@ static int32_t number_of(fl_op *op, const acl_name *names, size_t count, const c
             return names[i].number;
         }
     }
+    char known[128] = "";
+    for (size_t i = is_filter ? 0 : 1; i < count; i++) { /* ANY is for filters */
+        const size_t used = strlen(known);
+        (void)snprintf(known + used, sizeof(known) - used, "%s%s", used != 0 ? ", " : "",
+                       names[i].name);
+    }
     fluss_error_t err;
-    (void)fl_error_argument(&err, "acl: %s '%.60s' is not known", what,
-                            text != NULL ? text : "NULL");
+    (void)fl_error_argument(&err, "%s '%.60s' is not known; known are %s", what,
+                            text != NULL ? text : "NULL", known);
     fl_op_reject(op, &err);
     return 0;
 }

@@ -209,12 +209,19 @@ static fluss_code_t parse_enum(const setting *s, const char *text, const char **
     const enum_name *name = find_enum(s->kind, text);
     if (name == NULL) {
         char known[128] = "";
+        bool is_only = true;
         for (size_t i = 0; i < FL_COUNT_OF(enum_names); i++) {
             if (enum_names[i].kind == s->kind) {
                 const size_t used = strlen(known);
+                is_only = used == 0;
                 (void)snprintf(known + used, sizeof(known) - used, "%s%s", used > 0 ? ", " : "",
                                enum_names[i].name);
             }
+        }
+        if (is_only) {
+            return fl_error_argument(err,
+                                     "setting %s: '%.100s' is not known; only %s is, the default",
+                                     s->key, text, s->preset);
         }
         return fl_error_argument(err, "setting %s: '%.100s' is not one of %s", s->key, text, known);
     }

@@ -128,9 +128,12 @@ static void part_failed(fl_fetch *fetch, const fetch_part *part, fl_scan_bucket 
     }
     keep_failure(bucket, err);
     if (bucket->failure != NULL && err->code == FLUSS_E_LOG_OFFSET_OUT_OF_RANGE) {
-        fl_error_prefix(
-            bucket->failure, "table %s.%s, bucket %d, offset %lld: ", bucket->plan->table->database,
-            bucket->plan->table->name, bucket->id.bucket, (long long)bucket->fetch_offset);
+        const char *partition =
+            fl_metadata_partition_name(fetch->client->metadata, bucket->id.partition_id);
+        fl_error_prefix(bucket->failure,
+                        "table %s.%s%s%s, bucket %d: ", bucket->plan->table->database,
+                        bucket->plan->table->name, partition != NULL ? ", partition " : "",
+                        partition != NULL ? partition : "", bucket->id.bucket);
     }
 }
 

@@ -229,9 +229,8 @@ fluss_code_t fl_fetch_read_bucket(fl_request *req, fl_tablet *tablet, const fl_f
     const int64_t offset = asked == OFFSET_EARLIEST ? start : asked;
     if (offset < start || offset > end) {
         return fl_error(err, FLUSS_E_LOG_OFFSET_OUT_OF_RANGE, FLUSS_KIND_ARGUMENT,
-                        "table %s.%s, bucket %d: offset %lld is not in the range %lld to %lld",
-                        tablet->info->database, tablet->info->name, (int)tablet->key.bucket,
-                        (long long)offset, (long long)start, (long long)end);
+                        "offset %lld is not in the range %lld to %lld", (long long)offset,
+                        (long long)start, (long long)end);
     }
     FL_TRY(read_records(req, tablet, what, offset, answer, err));
     answer->has_records = true;

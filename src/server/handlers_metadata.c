@@ -75,9 +75,7 @@ static fluss_code_t fill_by_name(fl_request *req, const fl_msg_pb_physical_table
     const fl_partition *partition =
         path->has_partition_name ? fl_table_partition(table, path->partition_name) : NULL;
     if (partition == NULL) {
-        return fl_error(err, FLUSS_E_PARTITION_NOT_EXISTS, FLUSS_KIND_SERVER,
-                        "Table partition '%s.%s(p=%.*s)' does not exist.", table->info->database,
-                        table->info->name, FL_SLICE_ARG(path->partition_name));
+        return fl_table_info_no_partition(table->info, path->partition_name, err);
     }
     return fill_partition(req, table, partition, out, err);
 }

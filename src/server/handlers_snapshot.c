@@ -20,9 +20,7 @@ static fluss_code_t find_partition_of(const fl_msg_get_latest_kv_snapshots_reque
     const fl_partition *partition =
         asked->has_partition_name ? fl_table_partition(table, asked->partition_name) : NULL;
     if (partition == NULL) {
-        return fl_error(err, FLUSS_E_PARTITION_NOT_EXISTS, FLUSS_KIND_SERVER,
-                        "Table partition '%s.%s(p=%.*s)' does not exist.", info->database,
-                        info->name, FL_SLICE_ARG(asked->partition_name));
+        return fl_table_info_no_partition(info, asked->partition_name, err);
     }
     *partition_id = partition->id;
     return 0;

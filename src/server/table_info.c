@@ -3,6 +3,8 @@
  * be written after the table is gone. */
 #include "server/table_info.h"
 
+#include <stdio.h>
+
 #include "base/alloc.h"
 
 enum { JSON_SIZE_MAX = 64 << 20 };
@@ -136,4 +138,18 @@ void fl_table_info_unref(fl_table_info *info)
 const fl_schema_version *fl_table_info_schema(const fl_table_info *info, int32_t schema_id)
 {
     return schema_id >= 1 && schema_id <= info->schema_count ? &info->schemas[schema_id - 1] : NULL;
+}
+
+fluss_code_t fl_table_info_no_partition(const fl_table_info *info, fl_slice name,
+                                        fluss_error_t *err)
+{
+    char keys[256] = "";
+    for (size_t i = 0; i < info->desc->partition_key_count; i++) {
+        const size_t used = strlen(keys);
+        (void)snprintf(keys + used, sizeof(keys) - used, "%s%s", used != 0 ? "$" : "",
+                       info->desc->partition_keys[i]);
+    }
+    return fl_error(err, FLUSS_E_PARTITION_NOT_EXISTS, FLUSS_KIND_SERVER,
+                    "Table partition '%s.%s(%s=%.*s)' does not exist.", info->database, info->name,
+                    keys[0] != '\0' ? keys : "p", (int)name.size, (const char *)name.data);
 }

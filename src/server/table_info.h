@@ -51,6 +51,9 @@ fl_table_info *fl_table_info_ref(fl_table_info *info);
 void fl_table_info_unref(fl_table_info *info); /* NULL allowed */
 /** The schema of an id; NULL: unknown. Borrowed from info. */
 const fl_schema_version *fl_table_info_schema(const fl_table_info *info, int32_t schema_id);
+/** Say that a table has no partition of a name, by its partition columns. Always an error. */
+fluss_code_t fl_table_info_no_partition(const fl_table_info *info, fl_slice name,
+                                        fluss_error_t *err);
 /** The content of a JSON frame. */
 static inline fl_slice fl_frame_slice(const fl_frame *frame)
 {
