@@ -13,12 +13,15 @@ typedef struct cmd {
 
 int cmd_acl(int argc, char **argv);
 int cmd_append(int argc, char **argv);
+int cmd_create_database(int argc, char **argv);
 int cmd_create_partition(int argc, char **argv);
 int cmd_create_table(int argc, char **argv);
 int cmd_databases(int argc, char **argv);
 int cmd_describe(int argc, char **argv);
+int cmd_drop_database(int argc, char **argv);
 int cmd_drop_partition(int argc, char **argv);
 int cmd_drop_table(int argc, char **argv);
+int cmd_lookup(int argc, char **argv);
 int cmd_offsets(int argc, char **argv);
 int cmd_partitions(int argc, char **argv);
 int cmd_scan(int argc, char **argv);

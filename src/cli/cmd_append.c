@@ -7,7 +7,7 @@
 
 #include "cmd.h"
 #include "remote.h"
-#include "values.h"
+#include "row_json.h"
 
 static const char usage[] =
     "usage: fluss append DATABASE.TABLE [OPTION …] < ROWS\n"
@@ -22,38 +22,9 @@ typedef struct appender {
     fluss_table_t *table;
     fluss_writer_t *writer;
     bool upserts;
-    size_t column_count;
-    const char **names;
-    cli_type *types;
-    fluss_datum_t *row;
-    cli_pool *pool;
+    cli_columns columns;
     int64_t row_count;
 } appender;
-
-static fluss_code_t open_columns(appender *app)
-{
-    const fluss_schema_t *schema = fluss_table_info(app->table)->schema;
-    const size_t count = fluss_schema_columns(schema);
-    app->names = calloc(count, sizeof(*app->names));
-    app->types = calloc(count, sizeof(*app->types));
-    app->row = calloc(count, sizeof(*app->row));
-    app->pool = cli_pool_new();
-    if (app->names == NULL || app->types == NULL || app->row == NULL || app->pool == NULL) {
-        (void)snprintf(app->remote.err.message, sizeof(app->remote.err.message), "out of memory");
-        return FLUSS_E_CLIENT;
-    }
-    for (size_t i = 0; i < count; i++) {
-        const char *type;
-        if (fluss_schema_column(schema, i, &app->names[i], &type, NULL) != 0 ||
-            !cli_type_parse(type, &app->types[i])) {
-            (void)snprintf(app->remote.err.message, sizeof(app->remote.err.message),
-                           "column %zu has a type that this version does not know", i);
-            return FLUSS_E_CLIENT;
-        }
-        app->column_count++;
-    }
-    return 0;
-}
 
 static fluss_code_t open_writer(appender *app, fluss_path_t path)
 {
@@ -61,7 +32,8 @@ static fluss_code_t open_writer(appender *app, fluss_path_t path)
     fluss_code_t rc = fluss_await_table(fluss_open_table(remote->conn, path), remote->timeout_ms,
                                         &app->table, &remote->err);
     if (rc == 0) {
-        rc = open_columns(app);
+        rc = cli_columns_open(&app->columns, fluss_table_info(app->table)->schema, NULL, 0,
+                              &remote->err);
     }
     if (rc == 0) {
         app->upserts = fluss_table_info(app->table)->n_primary_keys != 0;
@@ -71,68 +43,16 @@ static fluss_code_t open_writer(appender *app, fluss_path_t path)
     return rc;
 }
 
-/* A key that is no column is a mistake, and would be lost silently. */
-static fluss_code_t check_keys(const appender *app, json_t *object, fluss_error_t *err)
-{
-    const char *key;
-    json_t *value;
-    json_object_foreach(object, key, value)
-    {
-        size_t i = 0;
-        while (i < app->column_count && strcmp(app->names[i], key) != 0) {
-            i++;
-        }
-        if (i == app->column_count) {
-            (void)snprintf(err->message, sizeof(err->message), "the table has no column '%s'", key);
-            return FLUSS_E_CLIENT;
-        }
-    }
-    return 0;
-}
-
-static void name_column(fluss_error_t *err, const char *name)
-{
-    const fluss_error_t inner = *err;
-    (void)snprintf(err->message, sizeof(err->message), "column '%.100s': %.800s", name,
-                   inner.message);
-}
-
-static fluss_code_t append_object(appender *app, json_t *object)
-{
-    fluss_error_t *err = &app->remote.err;
-    fluss_code_t rc = check_keys(app, object, err);
-    for (size_t i = 0; rc == 0 && i < app->column_count; i++) {
-        rc = cli_value_from_json(json_object_get(object, app->names[i]), &app->types[i], app->pool,
-                                 &app->row[i], err);
-        if (rc != 0) {
-            name_column(err, app->names[i]);
-        }
-    }
-    if (rc == 0) {
-        rc = app->upserts ? fluss_upsert(app->writer, app->row, app->column_count, NULL, err)
-                          : fluss_append(app->writer, app->row, app->column_count, NULL, err);
-    }
-    cli_pool_reset(app->pool);
-    return rc;
-}
-
 static fluss_code_t append_line(appender *app, const char *line, size_t size)
 {
-    json_error_t wrong;
-    if (memchr(line, '\0', size) != NULL) {
-        (void)snprintf(app->remote.err.message, sizeof(app->remote.err.message),
-                       "no JSON object: a zero byte in the line");
-        return FLUSS_E_CLIENT;
+    fluss_error_t *err = &app->remote.err;
+    cli_columns *columns = &app->columns;
+    json_t *object = cli_row_parse(line, size, err);
+    fluss_code_t rc = object != NULL ? cli_row_read(columns, object, err) : FLUSS_E_CLIENT;
+    if (rc == 0) {
+        rc = app->upserts ? fluss_upsert(app->writer, columns->row, columns->count, NULL, err)
+                          : fluss_append(app->writer, columns->row, columns->count, NULL, err);
     }
-    json_t *object = json_loadb(line, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &wrong);
-    if (!json_is_object(object)) {
-        (void)snprintf(app->remote.err.message, sizeof(app->remote.err.message),
-                       "no JSON object: %s at column %d", object == NULL ? wrong.text : "an array",
-                       object == NULL ? wrong.column : 1);
-        json_decref(object);
-        return FLUSS_E_CLIENT;
-    }
-    const fluss_code_t rc = append_object(app, object);
     json_decref(object);
     return rc;
 }
@@ -171,17 +91,6 @@ static int append_all(appender *app)
     return status;
 }
 
-static void close_columns(appender *app)
-{
-    for (size_t i = 0; i < app->column_count; i++) {
-        cli_type_deinit(&app->types[i]);
-    }
-    free(app->names);
-    free(app->types);
-    free(app->row);
-    cli_pool_free(app->pool);
-}
-
 int cmd_append(int argc, char **argv)
 {
     static const struct option options[] = {CLI_REMOTE_OPTIONS};
@@ -203,7 +112,7 @@ int cmd_append(int argc, char **argv)
         status = open_writer(&app, path) == 0 ? append_all(&app) : cli_fail(&app.remote);
     }
     fluss_writer_free(app.writer);
-    close_columns(&app);
+    cli_columns_close(&app.columns);
     fluss_table_free(app.table);
     return cli_end(&app.remote, status);
 }

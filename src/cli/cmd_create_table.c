@@ -124,6 +124,14 @@ static fluss_code_t add_column(fluss_schema_t *schema, char *text, fluss_error_t
 {
     text += strspn(text, " \t\n");
     const bool quoted = *text == '`';
+    if (!quoted && strcasestr(text, "PRIMARY KEY") != NULL) {
+        (void)snprintf(
+            err->message, sizeof(err->message),
+            "'%s': the primary key is no part of the columns; the option --key A,B names "
+            "it",
+            text);
+        return FLUSS_E_CLIENT;
+    }
     char *name = text + quoted;
     char *end = name + strcspn(name, quoted ? "`" : " \t\n");
     if (*end == '\0') {

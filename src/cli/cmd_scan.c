@@ -10,7 +10,7 @@
 #include "cmd.h"
 #include "output.h"
 #include "remote.h"
-#include "values.h"
+#include "row_json.h"
 
 enum { OPT_FROM = 2000, OPT_META, OPT_FOLLOW, COLUMNS_MAX = 1024 };
 enum { LIMIT_DEFAULT = 100, POLL_MS = 500, POSITIONS_MAX = 65536 };
@@ -180,14 +180,7 @@ static json_t *json_of(const table_scan *scan, const fluss_record_t *record)
         failed |= json_object_set_new(object, "_change",
                                       json_string(fluss_change_string(record->change)));
     }
-    for (size_t i = 0; i < scan->width && failed == 0; i++) {
-        fluss_datum_t value;
-        failed |= fluss_row_get(record->row, i, &value) != 0;
-        const cli_type *type = scan->types[i].type != FLUSS_NULL ? &scan->types[i] : NULL;
-        failed |= failed != 0 ||
-                  json_object_set_new(object, scan->names[i], cli_value_to_json(&value, type)) != 0;
-    }
-    if (failed != 0) {
+    if (failed != 0 || !cli_row_add(object, record->row, scan->names, scan->types, scan->width)) {
         json_decref(object);
         return NULL;
     }

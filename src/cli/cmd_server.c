@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/resource.h>
 
 #include "cmd.h"
@@ -14,9 +15,10 @@
 enum { TEXT_SIZE = 64 << 10, STOP_TIMEOUT_MS = 10000 };
 
 static const char help[] =
-    "usage: fluss server --data-dir DIR [OPTION …]\n"
+    "usage: fluss server [OPTION …]\n"
     "\n"
-    "  --data-dir DIR               directory of all data; made when missing\n"
+    "  --data-dir DIR               directory of all data, made when missing; without it a\n"
+    "                               temporary one, removed when the server stops\n"
     "  --listen HOST:PORT           default 127.0.0.1:9123; port 0: any free one\n"
     "  --sasl-listen HOST:PORT      a second address, for SASL/PLAIN clients\n"
     "  --sasl-user NAME:PASSWORD    a user of it; can be repeated\n"
@@ -137,6 +139,12 @@ static int read_config(options *self, const char *path)
 
 static int add_user(options *self, const char *user)
 {
+    const char *colon = strchr(user, ':');
+    if (colon == NULL || colon == user || colon[1] == '\0') {
+        (void)fprintf(stderr, "fluss server: --sasl-user: expected NAME:PASSWORD, found '%s'\n",
+                      user);
+        return 2;
+    }
     const size_t used = strlen(self->users);
     const int size = snprintf(self->users + used, sizeof(self->users) - used, "%s%s",
                               used != 0 ? "," : "", user);
@@ -225,21 +233,23 @@ static int read_options(options *self, int argc, char **argv)
     return -1;
 }
 
-static bool has(const options *self, const char *key)
+/* The value that counts, which is the last; "" when there is none. */
+static const char *value_of(const options *self, const char *key)
 {
-    for (size_t i = 0; i < self->count; i++) {
-        if (strcmp(self->settings[i].key, key) == 0) {
-            return true;
+    for (size_t i = self->count; i > 0; i--) {
+        if (strcmp(self->settings[i - 1].key, key) == 0) {
+            return self->settings[i - 1].value;
         }
     }
-    return false;
+    return "";
 }
 
 /* Listeners and users of options become settings. */
 static void finish_settings(options *self)
 {
     char listeners[1024];
-    if (self->listen != NULL || self->sasl_listen != NULL || !has(self, "bind.listeners")) {
+    if (self->listen != NULL || self->sasl_listen != NULL ||
+        value_of(self, "bind.listeners")[0] == '\0') {
         (void)snprintf(listeners, sizeof(listeners), "FLUSS://%s%s%s",
                        self->listen != NULL ? self->listen : "127.0.0.1:9123",
                        self->sasl_listen != NULL ? ",SASL://" : "",
@@ -252,6 +262,63 @@ static void finish_settings(options *self)
     if (self->users[0] != '\0') {
         add(self, "security.sasl.plain.credentials", strlen("security.sasl.plain.credentials"),
             self->users);
+    }
+}
+
+/* ---- warnings ---- */
+
+/* Whether NAME://HOST:PORT is reached from this machine only. */
+static bool is_local(const char *listener, size_t size)
+{
+    static const char *const hosts[] = {"://127.", "://localhost:", "://[::1]:", "://unix:"};
+    for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+        const char *at = strstr(listener, hosts[i]);
+        if (at != NULL && at < listener + size) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether security.protocol.map has NAME:SASL for the listener's name. */
+static bool asks_for_users(const options *self, const char *listener)
+{
+    char wanted[256];
+    (void)snprintf(wanted, sizeof(wanted), "%.*s:SASL", (int)strcspn(listener, ":"), listener);
+    const size_t size = strlen(wanted);
+    const char *at = value_of(self, "security.protocol.map");
+    while (*at != '\0') {
+        at += strspn(at, ", ");
+        if (strncasecmp(at, wanted, size) == 0) {
+            return true;
+        }
+        at += strcspn(at, ",");
+    }
+    return false;
+}
+
+/* Said before the start: a listener that others reach, without users and without rights. */
+static void warn(const options *self)
+{
+    if (value_of(self, "data.dir")[0] == '\0') {
+        (void)fputs("fluss server: all data is in a temporary directory, which is removed at the "
+                    "end; --data-dir DIR keeps it\n",
+                    stderr);
+    }
+    if (strcasecmp(value_of(self, "authorizer.enabled"), "true") == 0) {
+        return;
+    }
+    const char *at = value_of(self, "bind.listeners");
+    while (*at != '\0') {
+        at += strspn(at, ", ");
+        const size_t size = strcspn(at, ", ");
+        if (size != 0 && !is_local(at, size) && !asks_for_users(self, at)) {
+            (void)fprintf(stderr,
+                          "fluss server: warning: whoever reaches %.*s may read and change all "
+                          "data; --sasl-listen asks for users\n",
+                          (int)size, at);
+        }
+        at += size;
     }
 }
 
@@ -329,8 +396,8 @@ int cmd_server(int argc, char **argv)
     int status = read_options(self, argc, argv);
     if (status == -1) {
         finish_settings(self);
-        status =
-            has(self, "data.dir") ? serve(self) : complain("--data-dir is missing; see --help", "");
+        warn(self);
+        status = serve(self);
     }
     free_options(self);
     return status;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command `fluss`: finds the subcommand and runs it. */
 #include <fcntl.h>
+#include <fluss/fluss.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,12 +11,15 @@
 static const cmd commands[] = {
     {"acl", "show, grant or revoke rights", cmd_acl},
     {"append", "append or upsert rows given as JSON lines", cmd_append},
+    {"create-database", "make a database", cmd_create_database},
     {"create-partition", "make a partition of a table", cmd_create_partition},
     {"create-table", "make a table from a list of columns", cmd_create_table},
     {"databases", "list the databases of a server", cmd_databases},
     {"describe", "show columns, keys and properties of a table", cmd_describe},
+    {"drop-database", "drop a database, perhaps with its tables", cmd_drop_database},
     {"drop-partition", "drop a partition with its rows", cmd_drop_partition},
     {"drop-table", "drop a table with its rows", cmd_drop_table},
+    {"lookup", "print the rows that have a key", cmd_lookup},
     {"offsets", "show how far each bucket's log reaches", cmd_offsets},
     {"partitions", "list the partitions of a table", cmd_partitions},
     {"scan", "print rows, or a changelog", cmd_scan},
@@ -29,7 +33,7 @@ static int usage(FILE *to)
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         (void)fprintf(to, "  %-17s %s\n", commands[i].name, commands[i].summary);
     }
-    (void)fputs("\n`fluss COMMAND --help` tells more.\n", to);
+    (void)fputs("\n`fluss COMMAND --help` tells more, `fluss --version` the version.\n", to);
     return to == stdout ? 0 : 2;
 }
 
@@ -53,6 +57,9 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
         return usage(stdout);
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        return puts(fluss_version_string()) < 0 || fflush(stdout) != 0 ? 1 : 0;
     }
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         if (strcmp(argv[1], commands[i].name) == 0) {

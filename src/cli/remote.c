@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { TIMEOUT_S_DEFAULT = 30, TIMEOUT_S_MAX = 86400, USER_SIZE_MAX = 1024 };
+enum { PARTITION_WAIT_MS_MAX = 5000 };
 
 void cli_begin(cli_remote *remote, char **argv, const char *usage)
 {
@@ -86,6 +87,17 @@ static fluss_code_t set_user(cli_remote *remote, fluss_config_t *config)
     return 0;
 }
 
+/* A row for a partition that is not there fails by itself, and names it, before the call gives up.
+ */
+static fluss_code_t set_partition_wait(cli_remote *remote, fluss_config_t *config)
+{
+    char text[32];
+    const int64_t half_ms = remote->timeout_ms / 2;
+    (void)snprintf(text, sizeof(text), "%lld",
+                   (long long)(half_ms < PARTITION_WAIT_MS_MAX ? half_ms : PARTITION_WAIT_MS_MAX));
+    return fluss_config_set(config, "writer.partition-wait-timeout-ms", text, &remote->err);
+}
+
 int cli_connect(cli_remote *remote)
 {
     fluss_config_t *config = fluss_config_new();
@@ -94,6 +106,9 @@ int cli_connect(cli_remote *remote)
         return cli_fail(remote);
     }
     fluss_code_t rc = fluss_config_set(config, "bootstrap.servers", remote->servers, &remote->err);
+    if (rc == 0) {
+        rc = set_partition_wait(remote, config);
+    }
     if (rc == 0 && remote->user != NULL) {
         rc = set_user(remote, config);
     }
@@ -107,7 +122,10 @@ int cli_connect(cli_remote *remote)
 
 int cli_fail(const cli_remote *remote)
 {
-    (void)fprintf(stderr, "fluss %s: %s\n", remote->command, remote->err.message);
+    const bool lacks_user =
+        remote->err.code == FLUSS_E_AUTHENTICATE_EXCEPTION && remote->user == NULL;
+    (void)fprintf(stderr, "fluss %s: %s%s\n", remote->command, remote->err.message,
+                  lacks_user ? "; sign in with --user NAME:PASSWORD" : "");
     return CLI_FAILED;
 }
 

@@ -53,9 +53,23 @@ static void *pool_alloc(cli_pool *pool, size_t size)
     return block->room;
 }
 
+/* JSON text; a number in the fewest digits that mean it, which are those that were written. */
+static char *text_of(const json_t *json)
+{
+    size_t digits = 15;
+    char buffer[40];
+    for (; json_is_real(json) && digits < 17; digits++) {
+        (void)snprintf(buffer, sizeof(buffer), "%.*g", (int)digits, json_real_value(json));
+        if (strtod(buffer, NULL) == json_real_value(json)) {
+            break;
+        }
+    }
+    return json_dumps(json, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(digits));
+}
+
 static fluss_code_t refuse(const json_t *json, const char *expected, fluss_error_t *err)
 {
-    char *found = json_dumps(json, JSON_ENCODE_ANY | JSON_COMPACT);
+    char *found = text_of(json);
     (void)snprintf(err->message, sizeof(err->message), "%.200s is not %s",
                    found != NULL ? found : "the value", expected);
     free(found);
