@@ -125,7 +125,7 @@ int cli_fail(const cli_remote *remote)
     const bool lacks_user =
         remote->err.code == FLUSS_E_AUTHENTICATE_EXCEPTION && remote->user == NULL;
     (void)fprintf(stderr, "fluss %s: %s%s\n", remote->command, remote->err.message,
-                  lacks_user ? "; sign in with --user NAME:PASSWORD" : "");
+                  lacks_user ? " (sign in with --user NAME:PASSWORD)" : "");
     return CLI_FAILED;
 }
 
