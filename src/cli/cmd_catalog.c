@@ -121,15 +121,8 @@ int cmd_drop_table(int argc, char **argv)
     cli_begin(&remote, argv,
               "usage: fluss drop-table DATABASE.TABLE [OPTION …]\n\nDrop a table with all its "
               "rows.\n\n" CLI_REMOTE_USAGE);
-    int status = open_path(&remote, argc, argv, &path);
-    if (status != -1) {
-        return status;
-    }
-    status = CLI_OK;
-    if (fluss_await(fluss_drop_table(remote.conn, path, 0), remote.timeout_ms, &remote.err) != 0) {
-        status = cli_fail(&remote);
-    }
-    return cli_end(&remote, status);
+    const int status = open_path(&remote, argc, argv, &path);
+    return status != -1 ? status : cli_finish(&remote, fluss_drop_table(remote.conn, path, 0));
 }
 
 static json_t *names_of(const char *const *names, size_t n)

@@ -40,12 +40,6 @@ static int begin(cli_remote *remote, int argc, char **argv, const struct option 
     return status == CLI_OK ? -1 : cli_end(remote, status);
 }
 
-static int await_change(cli_remote *remote, fluss_future_t *future)
-{
-    const bool done = fluss_await(future, remote->timeout_ms, &remote->err) == 0;
-    return cli_end(remote, done ? CLI_OK : cli_fail(remote));
-}
-
 int cmd_create_database(int argc, char **argv)
 {
     static const struct option options[] = {{"comment", required_argument, NULL, OPT_COMMENT},
@@ -60,8 +54,8 @@ int cmd_create_database(int argc, char **argv)
     const int status = begin(&remote, argc, argv, options, &given);
     return status != -1
                ? status
-               : await_change(&remote, fluss_create_database(remote.conn, given.name, given.comment,
-                                                             NULL, 0, given.flags));
+               : cli_finish(&remote, fluss_create_database(remote.conn, given.name, given.comment,
+                                                           NULL, 0, given.flags));
 }
 
 int cmd_drop_database(int argc, char **argv)
@@ -79,5 +73,5 @@ int cmd_drop_database(int argc, char **argv)
     const int status = begin(&remote, argc, argv, options, &given);
     return status != -1
                ? status
-               : await_change(&remote, fluss_drop_database(remote.conn, given.name, given.flags));
+               : cli_finish(&remote, fluss_drop_database(remote.conn, given.name, given.flags));
 }

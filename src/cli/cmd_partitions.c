@@ -106,15 +106,6 @@ int cmd_partitions(int argc, char **argv)
     return cli_end(&remote, status);
 }
 
-static int await_change(cli_remote *remote, fluss_future_t *future)
-{
-    int status = CLI_OK;
-    if (fluss_await(future, remote->timeout_ms, &remote->err) != 0) {
-        status = cli_fail(remote);
-    }
-    return cli_end(remote, status);
-}
-
 int cmd_create_partition(int argc, char **argv)
 {
     cli_remote remote;
@@ -125,8 +116,8 @@ int cmd_create_partition(int argc, char **argv)
     const int status = begin(&remote, argc, argv, true, &given);
     return status != -1
                ? status
-               : await_change(&remote, fluss_create_partition(remote.conn, given.path, given.pairs,
-                                                              given.pair_count, 0));
+               : cli_finish(&remote, fluss_create_partition(remote.conn, given.path, given.pairs,
+                                                            given.pair_count, 0));
 }
 
 int cmd_drop_partition(int argc, char **argv)
@@ -140,6 +131,6 @@ int cmd_drop_partition(int argc, char **argv)
     const int status = begin(&remote, argc, argv, true, &given);
     return status != -1
                ? status
-               : await_change(&remote, fluss_drop_partition(remote.conn, given.path, given.pairs,
-                                                            given.pair_count, 0));
+               : cli_finish(&remote, fluss_drop_partition(remote.conn, given.path, given.pairs,
+                                                          given.pair_count, 0));
 }

@@ -147,6 +147,12 @@ int cli_end(cli_remote *remote, int status)
     return status;
 }
 
+int cli_finish(cli_remote *remote, fluss_future_t *future)
+{
+    const bool done = fluss_await(future, remote->timeout_ms, &remote->err) == 0;
+    return cli_end(remote, done ? CLI_OK : cli_fail(remote));
+}
+
 bool cli_parse_path(char *text, fluss_path_t *path)
 {
     char *dot = strchr(text, '.');

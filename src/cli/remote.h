@@ -57,6 +57,8 @@ int cli_fail(const cli_remote *remote);
 /** Close and free the connection; the status to end with, which turns to CLI_FAILED when closing
  * fails. */
 int cli_end(cli_remote *remote, int status);
+/** Wait for a call that has no result, and end. takes `future` */
+int cli_finish(cli_remote *remote, fluss_future_t *future);
 
 /** Split "database.table", in place. False: it is not of that form. */
 bool cli_parse_path(char *text, fluss_path_t *path);
