@@ -8,15 +8,12 @@ import concurrent.futures
 import json
 import re
 import shutil
-import socket
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
 from wire import (
     API,
-    BUILD,
     ERROR,
     SUCCESS,
     Connection,
@@ -650,84 +647,6 @@ def test_everything_is_there_after_a_restart_and_what_was_dropped_is_gone(tmp_pa
             assert connection.ask("INIT_WRITER")["writer_id"] > writer_id
 
 
-def run(*arguments):
-    return subprocess.run(
-        [BUILD / "fluss", "server", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
-
-
-def test_a_second_server_on_the_directory_is_refused_and_a_killed_one_is_no_obstacle(tmp_path):
-    server = Server(tmp_path / "data").start()
-    second = run("--data-dir", str(server.data_dir), "--listen", "127.0.0.1:0")
-    assert second.returncode == 1
-    assert str(server.process.pid) in second.stderr
-    server.kill()
-    with server:
-        pass
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["-o", "log.segment.file-sise=1mb"], "log.segment.file-size"),
-        (["-o", "log.segment.file-size=many"], "many"),
-        (["-o", "server.shards"], "KEY=VALUE"),
-        (["--listen", "127.0.0.1"], "127.0.0.1"),
-        (["--sasl-listen", "127.0.0.1:0"], "security.sasl.plain.credentials"),
-        (["--sasl-listen", "127.0.0.1:0", "--sasl-user", "alice"], "NAME:PASSWORD"),
-        (["--no-such"], "--no-such"),
-        (["--config", "/does/not/exist"], "/does/not/exist"),
-    ],
-)
-def test_a_wrong_option_is_named(tmp_path, arguments, words):
-    done = run("--data-dir", str(tmp_path / "data"), *arguments)
-    assert done.returncode != 0
-    assert words in done.stderr
-    assert done.stdout == ""
-
-
-def test_a_password_is_never_shown(tmp_path):
-    done = run(
-        *("--data-dir", str(tmp_path / "data"), "--sasl-listen", "127.0.0.1:0"),
-        *("--sasl-user", "al ice:hushhush", "--verbose"),
-    )
-    assert done.returncode != 0
-    assert "hushhush" not in done.stderr + done.stdout
-    options = ("--sasl-listen", "127.0.0.1:0", "--sasl-user", "al:hushhush")
-    with Server(tmp_path / "data", *options) as server, server.connect() as connection:
-        assert "hushhush" not in repr(connection.ask("DESCRIBE_CLUSTER_CONFIGS"))
-
-
-def test_a_configuration_file_and_options_that_beat_it(tmp_path):
-    config = tmp_path / "server.yaml"
-    config.write_text("# ours\nmax.bucket.num: 2\ndefault.bucket.number=2\n\n")
-    options = ("--config", str(config), "-o", "max.bucket.num=3")
-    with Server(tmp_path / "data", *options) as server, server.connect() as connection:
-        request = {
-            "table_path": path_of("t"),
-            "table_json": table_json({"id": "INTEGER"}),
-            "ignore_if_exists": False,
-        }
-        connection.ask("CREATE_TABLE", request)
-        info = connection.ask("GET_TABLE_INFO", {"table_path": path_of("t")})
-        assert json.loads(info["table_json"])["bucket_count"] == 2
-        create_table(connection, "three", 3)
-        with pytest.raises(ServerError):
-            create_table(connection, "four", 4)
-
-
-def test_an_address_in_use_is_an_error_that_names_it(tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
-        done = run("--data-dir", str(tmp_path / "data"), "--listen", address)
-    assert done.returncode == 1
-    assert address in done.stderr
-
-
 # ---- authentication ----
 
 
@@ -777,26 +696,3 @@ def test_a_plain_listener_needs_no_authentication_and_takes_its_own(guarded):
         assert authenticate(connection, b"", "plaintext") == {}
         assert code_of(connection, "AUTHENTICATE", {"protocol": "PLAIN", "token": b""}) == 46
         connection.ask("LIST_DATABASES")
-
-
-# ---- the settings page ----
-
-
-def test_the_documentation_lists_exactly_the_settings():
-    rows = run("--settings").stdout.splitlines()
-    page = (TOP / "docs" / "server.md").read_text().partition("## Settings")[2]
-    assert len(rows) > 20
-    assert [line for line in page.splitlines() if line.startswith("| `")] == rows
-
-
-def test_a_command_with_closed_output_says_so(server):
-    """No socket may take the number of a standard stream."""
-    shell = '"$0" databases -s "$1" >&-'
-    ended = subprocess.run(
-        ["sh", "-c", shell, BUILD / "fluss", server.address],
-        stderr=subprocess.PIPE,
-        timeout=30,
-        check=False,
-    )
-    assert ended.returncode == 1
-    assert b"standard output" in ended.stderr
