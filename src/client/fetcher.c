@@ -74,8 +74,10 @@ static void free_fetch(fl_fetch *fetch)
 
 static bool is_passing(const fl_scan_bucket *bucket, const fluss_error_t *err)
 {
-    if (err->code == FLUSS_E_SCHEMA_NOT_EXIST && bucket->failed_count > FAILURES_MAX) {
-        return false; /* it will not come any more */
+    const bool may_be_for_good =
+        err->code == FLUSS_E_SCHEMA_NOT_EXIST || err->code == FLUSS_E_UNKNOWN_SERVER_ERROR;
+    if (may_be_for_good && bucket->failed_count > FAILURES_MAX) {
+        return false;
     }
     return err->retriable || err->kind == FLUSS_KIND_NETWORK || err->kind == FLUSS_KIND_TIMEOUT ||
            err->code == FLUSS_E_FENCED_LEADER_EPOCH || err->code == FLUSS_E_INVALID_COORDINATOR ||

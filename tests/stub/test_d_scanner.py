@@ -339,6 +339,16 @@ def test_the_moved_position_wins_over_an_answer_under_way(stub, connect, log):
     assert found == [7, 8, 9]
 
 
+def test_a_server_that_always_fails_is_told(stub, connect, log):
+    client = connect(stub)
+    fill(client, "log", 2)
+    rule = stub.on("FETCH_LOG", bucket_error(-1))
+    scanner = client.scanner("log")
+    assert code_of_poll(scanner).error_code == -1
+    stub.off(rule)
+    assert offsets(drain(scanner, 2)) == [0, 1]
+
+
 @pytest.mark.parametrize("remade", [True, False])
 def test_a_table_that_is_gone_is_told(stub, connect, log, remade):
     client = connect(stub)
