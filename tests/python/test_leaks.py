@@ -126,8 +126,10 @@ class World:
             self.batch.__arrow_c_array__()
 
     def arrow_import(self, count):
-        for _ in range(count):
+        for i in range(count):
             self.appender.write_arrow_batch(self.row)
+            if i % 10_000 == 9_999:
+                self.appender.flush().result(CALL_S_MAX)
         self.appender.flush().result(CALL_S_MAX)
 
     def pyarrow_and_back(self, count):
