@@ -89,6 +89,23 @@ void fl_free(void *ptr)
     }
 }
 
+void *fl_grow(void *items, size_t *capacity, size_t count, size_t item_size)
+{
+    if (count < *capacity) {
+        return items;
+    }
+    const size_t wanted = *capacity != 0 ? *capacity * 2 : 8;
+    size_t size;
+    if (__builtin_mul_overflow(wanted, item_size, &size)) {
+        return NULL;
+    }
+    void *grown = fl_realloc(items, size);
+    if (grown != NULL) {
+        *capacity = wanted;
+    }
+    return grown;
+}
+
 char *fl_strndup(const void *text, size_t size)
 {
     char *copy = size < SIZE_MAX ? fl_alloc(size + 1) : NULL;

@@ -12,6 +12,15 @@ void *fl_calloc(size_t count, size_t size) __attribute__((malloc, warn_unused_re
 /** Resize; on NULL the old block is untouched and still the caller's. */
 void *fl_realloc(void *ptr, size_t size) __attribute__((warn_unused_result));
 void fl_free(void *ptr);
+/**
+ * Make room for one more item in an array, which doubles when it is full.
+ *
+ * @param items    NULL at first, else what this gave before; by fl_free in the end
+ * @param capacity 0 at first
+ * @return the array, which may have moved; NULL: memory is out, nothing has changed
+ */
+void *fl_grow(void *items, size_t *capacity, size_t count, size_t item_size)
+    __attribute__((warn_unused_result));
 /** Copies, terminated. NULL when memory is out. */
 char *fl_strdup(const char *text) __attribute__((warn_unused_result));
 char *fl_strndup(const void *text, size_t size) __attribute__((warn_unused_result));

@@ -30,27 +30,13 @@ void fl_gather_deinit(fl_gather *gather)
     fl_gather_init(gather);
 }
 
-/* Room for one more item in a growing array. */
-static fluss_code_t grow(void **items, size_t *capacity, size_t count, size_t item_size,
-                         fluss_error_t *err)
-{
-    if (count < *capacity) {
-        return 0;
-    }
-    const size_t wanted = *capacity != 0 ? *capacity * 2 : 8;
-    void *grown = fl_realloc(*items, wanted * item_size);
-    if (grown == NULL) {
-        return fl_error_nomem(err);
-    }
-    *items = grown;
-    *capacity = wanted;
-    return 0;
-}
-
 static fluss_code_t add_part(fl_gather *gather, fl_gather_part part, fluss_error_t *err)
 {
-    void *parts = gather->parts;
-    FL_TRY(grow(&parts, &gather->part_capacity, gather->part_count, sizeof(part), err));
+    fl_gather_part *parts =
+        fl_grow(gather->parts, &gather->part_capacity, gather->part_count, sizeof(part));
+    if (parts == NULL) {
+        return fl_error_nomem(err);
+    }
     gather->parts = parts;
     gather->parts[gather->part_count++] = part;
     gather->size += part.size;
@@ -79,8 +65,11 @@ fluss_code_t fl_gather_view(fl_gather *gather, fl_slice bytes, fluss_error_t *er
 
 fluss_code_t fl_gather_own(fl_gather *gather, fl_frame *frame, fluss_error_t *err)
 {
-    void *owners = gather->owners;
-    FL_TRY(grow(&owners, &gather->owner_capacity, gather->owner_count, sizeof(fl_frame *), err));
+    fl_frame **owners =
+        fl_grow(gather->owners, &gather->owner_capacity, gather->owner_count, sizeof(*owners));
+    if (owners == NULL) {
+        return fl_error_nomem(err);
+    }
     gather->owners = owners;
     gather->owners[gather->owner_count++] = frame;
     return 0;

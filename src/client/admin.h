@@ -38,15 +38,4 @@ static inline fl_msg_pb_alter_config fl_admin_change(fl_op *op, const char *key,
     change.config_value = fl_op_text_or_none(op, value, &change.has_config_value);
     return change;
 }
-
-/** End a `finish` that fills a result: hand it over, or free it after a failure. */
-static inline fluss_code_t fl_admin_result(fluss_code_t rc, fluss_result_t *result, fl_value *value)
-{
-    if (rc != 0) {
-        fluss_result_free(result);
-        return rc;
-    }
-    *value = (fl_value){.kind = FL_VALUE_RESULT, .v.object = result};
-    return 0;
-}
 #endif

@@ -114,28 +114,26 @@ static const fl_result_column drop_columns[] = {
 
 /* ---- create ---- */
 
-static fluss_code_t finish_create(fl_op *op, const fl_reply *reply, fl_value *value,
-                                  fluss_error_t *err)
+static fluss_code_t create_rows(const void *message, fluss_result_t *result, fluss_error_t *err)
 {
-    (void)op;
-    const fl_msg_create_acls_response *response = reply->message;
-    fluss_result_t *result = fl_result_new(create_columns, FL_COUNT_OF(create_columns));
-    fluss_code_t rc = result != NULL ? 0 : fl_error_nomem(err);
-    for (size_t i = 0; i < response->acl_res_count && rc == 0; i++) {
+    const fl_msg_create_acls_response *response = message;
+    for (size_t i = 0; i < response->acl_res_count; i++) {
         fl_cell cells[FL_COUNT_OF(create_columns)];
         const fl_msg_pb_create_acl_resp_info *part = &response->acl_res[i];
         acl_cells(&part->acl, cells);
         cells[7] = fl_cell_number(part->has_error_code ? part->error_code : 0);
         cells[8] = fl_cell_text_if(part->has_error_message, part->error_message);
-        rc = fl_result_append(result, cells, err);
+        FL_TRY(fl_result_append(result, cells, err));
     }
-    return fl_admin_result(rc, result, value);
+    return 0;
 }
 
 static const fl_op_kind create_kind = {
     .key = FL_API_CREATE_ACLS,
     .request_size = sizeof(fl_msg_create_acls_request),
-    .finish = finish_create,
+    .columns = create_columns,
+    .column_count = FL_COUNT_OF(create_columns),
+    .rows = create_rows,
 };
 
 fluss_future_t *fluss_create_acls(fluss_conn_t *conn, const fluss_acl_t *acls, size_t n)
@@ -154,26 +152,24 @@ fluss_future_t *fluss_create_acls(fluss_conn_t *conn, const fluss_acl_t *acls, s
 
 /* ---- list ---- */
 
-static fluss_code_t finish_list(fl_op *op, const fl_reply *reply, fl_value *value,
-                                fluss_error_t *err)
+static fluss_code_t list_rows(const void *message, fluss_result_t *result, fluss_error_t *err)
 {
-    (void)op;
-    const fl_msg_list_acls_response *response = reply->message;
-    fluss_result_t *result = fl_result_new(list_columns, FL_COUNT_OF(list_columns));
-    fluss_code_t rc = result != NULL ? 0 : fl_error_nomem(err);
-    for (size_t i = 0; i < response->acl_count && rc == 0; i++) {
+    const fl_msg_list_acls_response *response = message;
+    for (size_t i = 0; i < response->acl_count; i++) {
         fl_cell cells[FL_COUNT_OF(list_columns)];
         acl_cells(&response->acl[i], cells);
-        rc = fl_result_append(result, cells, err);
+        FL_TRY(fl_result_append(result, cells, err));
     }
-    return fl_admin_result(rc, result, value);
+    return 0;
 }
 
 static const fl_op_kind list_kind = {
     .key = FL_API_LIST_ACLS,
     .is_read = true,
     .request_size = sizeof(fl_msg_list_acls_request),
-    .finish = finish_list,
+    .columns = list_columns,
+    .column_count = FL_COUNT_OF(list_columns),
+    .rows = list_rows,
 };
 
 fluss_future_t *fluss_list_acls(fluss_conn_t *conn, const fluss_acl_t *filter)
@@ -188,37 +184,35 @@ fluss_future_t *fluss_list_acls(fluss_conn_t *conn, const fluss_acl_t *filter)
 
 /* ---- drop ---- */
 
-static fluss_code_t finish_drop(fl_op *op, const fl_reply *reply, fl_value *value,
-                                fluss_error_t *err)
+static fluss_code_t drop_rows(const void *message, fluss_result_t *result, fluss_error_t *err)
 {
-    (void)op;
-    const fl_msg_drop_acls_response *response = reply->message;
-    fluss_result_t *result = fl_result_new(drop_columns, FL_COUNT_OF(drop_columns));
-    fluss_code_t rc = result != NULL ? 0 : fl_error_nomem(err);
-    for (size_t i = 0; i < response->filter_results_count && rc == 0; i++) {
+    const fl_msg_drop_acls_response *response = message;
+    for (size_t i = 0; i < response->filter_results_count; i++) {
         const fl_msg_pb_drop_acls_filter_result *part = &response->filter_results[i];
         fl_cell cells[FL_COUNT_OF(drop_columns)] = {0};
         cells[0] = fl_cell_number((int64_t)i);
         if (part->has_error_code && part->error_code != 0) {
             cells[8] = fl_cell_number(part->error_code);
             cells[9] = fl_cell_text(part->error_message);
-            rc = fl_result_append(result, cells, err);
+            FL_TRY(fl_result_append(result, cells, err));
         }
-        for (size_t j = 0; j < part->matching_acls_count && rc == 0; j++) {
+        for (size_t j = 0; j < part->matching_acls_count; j++) {
             const fl_msg_pb_drop_acls_matching_acl *match = &part->matching_acls[j];
             acl_cells(&match->acl, cells + 1);
             cells[8] = fl_cell_number(match->has_error_code ? match->error_code : 0);
             cells[9] = fl_cell_text_if(match->has_error_message, match->error_message);
-            rc = fl_result_append(result, cells, err);
+            FL_TRY(fl_result_append(result, cells, err));
         }
     }
-    return fl_admin_result(rc, result, value);
+    return 0;
 }
 
 static const fl_op_kind drop_kind = {
     .key = FL_API_DROP_ACLS,
     .request_size = sizeof(fl_msg_drop_acls_request),
-    .finish = finish_drop,
+    .columns = drop_columns,
+    .column_count = FL_COUNT_OF(drop_columns),
+    .rows = drop_rows,
 };
 
 fluss_future_t *fluss_drop_acls(fluss_conn_t *conn, const fluss_acl_t *filters, size_t n)

@@ -38,25 +38,22 @@ static fluss_code_t node_row(fluss_result_t *result, const fl_server *server, fl
     return fl_result_append(result, cells, err);
 }
 
+static fluss_code_t node_rows(const void *message, fluss_result_t *result, fluss_error_t *err)
+{
+    const fl_metadata *metadata = message;
+    for (size_t i = 0; i < fl_metadata_server_count(metadata); i++) {
+        FL_TRY(node_row(result, fl_metadata_server_at(metadata, i), err));
+    }
+    return 0;
+}
+
 static void on_nodes(void *context, const fluss_error_t *failure)
 {
     fl_op *op = context;
     if (failure != NULL) {
         fl_op_fail(op, failure);
-        return;
-    }
-    const fl_metadata *metadata = op->client->metadata;
-    fluss_error_t err;
-    fluss_result_t *result = fl_result_new(node_columns, FL_COUNT_OF(node_columns));
-    fluss_code_t rc = result != NULL ? 0 : fl_error_nomem(&err);
-    for (size_t i = 0; i < fl_metadata_server_count(metadata) && rc == 0; i++) {
-        rc = node_row(result, fl_metadata_server_at(metadata, i), &err);
-    }
-    fl_value value = {0};
-    if (fl_admin_result(rc, result, &value) != 0) {
-        fl_op_fail(op, &err);
     } else {
-        fl_op_complete(op, value);
+        fl_op_complete_rows(op, op->client->metadata);
     }
 }
 
@@ -69,7 +66,12 @@ static void ask_nodes(fl_op *op)
     }
 }
 
-static const fl_op_kind nodes_kind = {.start = ask_nodes};
+static const fl_op_kind nodes_kind = {
+    .start = ask_nodes,
+    .columns = node_columns,
+    .column_count = FL_COUNT_OF(node_columns),
+    .rows = node_rows,
+};
 
 fluss_future_t *fluss_server_nodes(fluss_conn_t *conn)
 {
@@ -83,13 +85,10 @@ static const fl_result_column health_columns[] = {
     {"leaders", true}, {"active_leaders", true},
 };
 
-static fluss_code_t finish_health(fl_op *op, const fl_reply *reply, fl_value *value,
-                                  fluss_error_t *err)
+static fluss_code_t health_rows(const void *message, fluss_result_t *result, fluss_error_t *err)
 {
-    (void)op;
     static const char *const names[] = {"GREEN", "YELLOW", "RED", "UNKNOWN"};
-    const fl_msg_get_cluster_health_response *response = reply->message;
-    fluss_result_t *result = fl_result_new(health_columns, FL_COUNT_OF(health_columns));
+    const fl_msg_get_cluster_health_response *response = message;
     const bool is_known = response->status >= 0 && response->status < 3;
     const fl_cell cells[] = {
         fl_cell_text(fl_slice_str(names[is_known ? response->status : 3])),
@@ -98,16 +97,16 @@ static fluss_code_t finish_health(fl_op *op, const fl_reply *reply, fl_value *va
         fl_cell_number(response->num_leader_replicas),
         fl_cell_number(response->active_leader_replicas),
     };
-    const fluss_code_t rc =
-        result != NULL ? fl_result_append(result, cells, err) : fl_error_nomem(err);
-    return fl_admin_result(rc, result, value);
+    return fl_result_append(result, cells, err);
 }
 
 static const fl_op_kind health_kind = {
     .key = FL_API_GET_CLUSTER_HEALTH,
     .is_read = true,
     .request_size = sizeof(fl_msg_get_cluster_health_request),
-    .finish = finish_health,
+    .columns = health_columns,
+    .column_count = FL_COUNT_OF(health_columns),
+    .rows = health_rows,
 };
 
 fluss_future_t *fluss_cluster_health(fluss_conn_t *conn)
@@ -123,30 +122,28 @@ static const fl_result_column config_columns[] = {
     {"source", false},
 };
 
-static fluss_code_t finish_configs(fl_op *op, const fl_reply *reply, fl_value *value,
-                                   fluss_error_t *err)
+static fluss_code_t configs_rows(const void *message, fluss_result_t *result, fluss_error_t *err)
 {
-    (void)op;
-    const fl_msg_describe_cluster_configs_response *response = reply->message;
-    fluss_result_t *result = fl_result_new(config_columns, FL_COUNT_OF(config_columns));
-    fluss_code_t rc = result != NULL ? 0 : fl_error_nomem(err);
-    for (size_t i = 0; i < response->configs_count && rc == 0; i++) {
+    const fl_msg_describe_cluster_configs_response *response = message;
+    for (size_t i = 0; i < response->configs_count; i++) {
         const fl_msg_pb_describe_config *config = &response->configs[i];
         const fl_cell cells[] = {
             fl_cell_text(config->config_key),
             fl_cell_text_if(config->has_config_value, config->config_value),
             fl_cell_text(config->config_source),
         };
-        rc = fl_result_append(result, cells, err);
+        FL_TRY(fl_result_append(result, cells, err));
     }
-    return fl_admin_result(rc, result, value);
+    return 0;
 }
 
 static const fl_op_kind configs_kind = {
     .key = FL_API_DESCRIBE_CLUSTER_CONFIGS,
     .is_read = true,
     .request_size = sizeof(fl_msg_describe_cluster_configs_request),
-    .finish = finish_configs,
+    .columns = config_columns,
+    .column_count = FL_COUNT_OF(config_columns),
+    .rows = configs_rows,
 };
 
 fluss_future_t *fluss_cluster_configs(fluss_conn_t *conn)
@@ -224,22 +221,19 @@ fluss_future_t *fluss_remove_server_tag(fluss_conn_t *conn, const int32_t *serve
 
 static const fl_result_column rebalance_columns[] = {{"id", false}};
 
-static fluss_code_t finish_rebalance(fl_op *op, const fl_reply *reply, fl_value *value,
-                                     fluss_error_t *err)
+static fluss_code_t rebalance_rows(const void *message, fluss_result_t *result, fluss_error_t *err)
 {
-    (void)op;
-    const fl_msg_rebalance_response *response = reply->message;
-    fluss_result_t *result = fl_result_new(rebalance_columns, FL_COUNT_OF(rebalance_columns));
+    const fl_msg_rebalance_response *response = message;
     const fl_cell cells[] = {fl_cell_text(response->rebalance_id)};
-    const fluss_code_t rc =
-        result != NULL ? fl_result_append(result, cells, err) : fl_error_nomem(err);
-    return fl_admin_result(rc, result, value);
+    return fl_result_append(result, cells, err);
 }
 
 static const fl_op_kind rebalance_kind = {
     .key = FL_API_REBALANCE,
     .request_size = sizeof(fl_msg_rebalance_request),
-    .finish = finish_rebalance,
+    .columns = rebalance_columns,
+    .column_count = FL_COUNT_OF(rebalance_columns),
+    .rows = rebalance_rows,
 };
 
 fluss_future_t *fluss_rebalance(fluss_conn_t *conn, const int32_t *goals, size_t n)
@@ -292,35 +286,33 @@ static fluss_code_t progress_row(fluss_result_t *result,
     return fl_result_append(result, cells, err);
 }
 
-static fluss_code_t finish_progress(fl_op *op, const fl_reply *reply, fl_value *value,
-                                    fluss_error_t *err)
+static fluss_code_t progress_rows(const void *message, fluss_result_t *result, fluss_error_t *err)
 {
-    (void)op;
-    const fl_msg_list_rebalance_progress_response *response = reply->message;
-    fluss_result_t *result = fl_result_new(progress_columns, FL_COUNT_OF(progress_columns));
-    fluss_code_t rc = result != NULL ? 0 : fl_error_nomem(err);
+    const fl_msg_list_rebalance_progress_response *response = message;
     size_t rows = 0;
-    for (size_t i = 0; i < response->table_progress_count && rc == 0; i++) {
+    for (size_t i = 0; i < response->table_progress_count; i++) {
         const fl_msg_pb_rebalance_progress_for_table *table = &response->table_progress[i];
-        for (size_t j = 0; j < table->buckets_progress_count && rc == 0; j++) {
-            rc = progress_row(result, response, table, &table->buckets_progress[j], err);
+        for (size_t j = 0; j < table->buckets_progress_count; j++) {
+            FL_TRY(progress_row(result, response, table, &table->buckets_progress[j], err));
             rows++;
         }
     }
-    if (rc == 0 && rows == 0 && response->has_rebalance_id) {
+    if (rows == 0 && response->has_rebalance_id) {
         fl_cell cells[FL_COUNT_OF(progress_columns)] = {0};
         cells[0] = fl_cell_text(response->rebalance_id);
         cells[1] = fl_cell_number_if(response->has_rebalance_status, response->rebalance_status);
-        rc = fl_result_append(result, cells, err);
+        FL_TRY(fl_result_append(result, cells, err));
     }
-    return fl_admin_result(rc, result, value);
+    return 0;
 }
 
 static const fl_op_kind progress_kind = {
     .key = FL_API_LIST_REBALANCE_PROGRESS,
     .is_read = true,
     .request_size = sizeof(fl_msg_list_rebalance_progress_request),
-    .finish = finish_progress,
+    .columns = progress_columns,
+    .column_count = FL_COUNT_OF(progress_columns),
+    .rows = progress_rows,
 };
 
 fluss_future_t *fluss_rebalance_progress(fluss_conn_t *conn, const char *id)
@@ -389,16 +381,12 @@ static const fl_result_column offset_columns[] = {
     {"offset", true},   {"expires_ms", true},
 };
 
-static fluss_code_t finish_offsets(fl_op *op, const fl_reply *reply, fl_value *value,
-                                   fluss_error_t *err)
+static fluss_code_t offsets_rows(const void *message, fluss_result_t *result, fluss_error_t *err)
 {
-    (void)op;
-    const fl_msg_get_producer_offsets_response *response = reply->message;
-    fluss_result_t *result = fl_result_new(offset_columns, FL_COUNT_OF(offset_columns));
-    fluss_code_t rc = result != NULL ? 0 : fl_error_nomem(err);
-    for (size_t i = 0; i < response->table_offsets_count && rc == 0; i++) {
+    const fl_msg_get_producer_offsets_response *response = message;
+    for (size_t i = 0; i < response->table_offsets_count; i++) {
         const fl_msg_pb_producer_table_offsets *table = &response->table_offsets[i];
-        for (size_t j = 0; j < table->bucket_offsets_count && rc == 0; j++) {
+        for (size_t j = 0; j < table->bucket_offsets_count; j++) {
             const fl_msg_pb_bucket_offset *bucket = &table->bucket_offsets[j];
             const fl_cell cells[] = {
                 fl_cell_number(table->table_id),
@@ -407,17 +395,19 @@ static fluss_code_t finish_offsets(fl_op *op, const fl_reply *reply, fl_value *v
                 fl_cell_number_if(bucket->has_log_end_offset, bucket->log_end_offset),
                 fl_cell_number_if(response->has_expiration_time, response->expiration_time),
             };
-            rc = fl_result_append(result, cells, err);
+            FL_TRY(fl_result_append(result, cells, err));
         }
     }
-    return fl_admin_result(rc, result, value);
+    return 0;
 }
 
 static const fl_op_kind get_offsets_kind = {
     .key = FL_API_GET_PRODUCER_OFFSETS,
     .is_read = true,
     .request_size = sizeof(fl_msg_get_producer_offsets_request),
-    .finish = finish_offsets,
+    .columns = offset_columns,
+    .column_count = FL_COUNT_OF(offset_columns),
+    .rows = offsets_rows,
 };
 
 fluss_future_t *fluss_get_producer_offsets(fluss_conn_t *conn, const char *producer_id)

@@ -114,38 +114,32 @@ static const fl_result_column list_columns[] = {
     {"table_count", true},
 };
 
-static fluss_code_t finish_list(fl_op *op, const fl_reply *reply, fl_value *value,
-                                fluss_error_t *err)
+static fluss_code_t list_rows(const void *message, fluss_result_t *result, fluss_error_t *err)
 {
-    (void)op;
-    const fl_msg_list_databases_response *response = reply->message;
-    fluss_result_t *result = fl_result_new(list_columns, FL_COUNT_OF(list_columns));
-    fluss_code_t rc = result != NULL ? 0 : fl_error_nomem(err);
-    for (size_t i = 0; i < response->database_name_count && rc == 0; i++) {
-        rc = fl_result_row(result, err);
-        if (rc == 0) {
-            rc = fl_result_set_text(result, 0, response->database_name[i], err);
-        }
+    const fl_msg_list_databases_response *response = message;
+    for (size_t i = 0; i < response->database_name_count; i++) {
+        const fl_cell cells[FL_COUNT_OF(list_columns)] = {fl_cell_text(response->database_name[i])};
+        FL_TRY(fl_result_append(result, cells, err));
     }
-    for (size_t i = 0; i < response->database_summary_count && rc == 0; i++) {
+    for (size_t i = 0; i < response->database_summary_count; i++) {
         const fl_msg_pb_database_summary *summary = &response->database_summary[i];
-        rc = fl_result_row(result, err);
-        if (rc == 0) {
-            rc = fl_result_set_text(result, 0, summary->database_name, err);
-        }
-        if (rc == 0) {
-            fl_result_set_number(result, 1, summary->created_time);
-            fl_result_set_number(result, 2, summary->table_count);
-        }
+        const fl_cell cells[] = {
+            fl_cell_text(summary->database_name),
+            fl_cell_number(summary->created_time),
+            fl_cell_number(summary->table_count),
+        };
+        FL_TRY(fl_result_append(result, cells, err));
     }
-    return fl_admin_result(rc, result, value);
+    return 0;
 }
 
 static const fl_op_kind list_kind = {
     .key = FL_API_LIST_DATABASES,
     .is_read = true,
     .request_size = sizeof(fl_msg_list_databases_request),
-    .finish = finish_list,
+    .columns = list_columns,
+    .column_count = FL_COUNT_OF(list_columns),
+    .rows = list_rows,
 };
 
 fluss_future_t *fluss_list_databases(fluss_conn_t *conn)
@@ -170,18 +164,17 @@ static fluss_code_t describe_row(fluss_result_t *result, fl_slice name,
                                  const fl_msg_get_database_info_response *response,
                                  const fl_database_desc *desc, size_t i, fluss_error_t *err)
 {
-    FL_TRY(fl_result_row(result, err));
-    FL_TRY(fl_result_set_text(result, 0, name, err));
-    if (desc->comment != NULL) {
-        FL_TRY(fl_result_set_text(result, 1, fl_slice_str(desc->comment), err));
-    }
-    fl_result_set_number(result, 2, response->created_time);
-    fl_result_set_number(result, 3, response->modified_time);
+    fl_cell cells[FL_COUNT_OF(describe_columns)] = {
+        fl_cell_text(name),
+        desc->comment != NULL ? fl_cell_text(fl_slice_str(desc->comment)) : (fl_cell){0},
+        fl_cell_number(response->created_time),
+        fl_cell_number(response->modified_time),
+    };
     if (i < desc->custom_count) {
-        FL_TRY(fl_result_set_text(result, 4, fl_slice_str(desc->custom[i].key), err));
-        FL_TRY(fl_result_set_text(result, 5, fl_slice_str(desc->custom[i].value), err));
+        cells[4] = fl_cell_text(fl_slice_str(desc->custom[i].key));
+        cells[5] = fl_cell_text(fl_slice_str(desc->custom[i].value));
     }
-    return 0;
+    return fl_result_append(result, cells, err);
 }
 
 static fluss_code_t finish_describe(fl_op *op, const fl_reply *reply, fl_value *value,
@@ -198,7 +191,12 @@ static fluss_code_t finish_describe(fl_op *op, const fl_reply *reply, fl_value *
         rc = describe_row(result, request->database_name, response, desc, i, err);
     }
     fl_database_desc_free(desc);
-    return fl_admin_result(rc, result, value);
+    if (rc != 0) {
+        fluss_result_free(result);
+        return rc;
+    }
+    *value = (fl_value){.kind = FL_VALUE_RESULT, .v.object = result};
+    return 0;
 }
 
 static const fl_op_kind describe_kind = {

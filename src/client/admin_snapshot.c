@@ -13,14 +13,10 @@ static const fl_result_column lake_columns[] = {
     {"partition", false}, {"bucket", true},      {"offset", true},
 };
 
-static fluss_code_t finish_lake(fl_op *op, const fl_reply *reply, fl_value *value,
-                                fluss_error_t *err)
+static fluss_code_t lake_rows(const void *message, fluss_result_t *result, fluss_error_t *err)
 {
-    (void)op;
-    const fl_msg_get_lake_snapshot_response *response = reply->message;
-    fluss_result_t *result = fl_result_new(lake_columns, FL_COUNT_OF(lake_columns));
-    fluss_code_t rc = result != NULL ? 0 : fl_error_nomem(err);
-    for (size_t i = 0; i < response->bucket_snapshots_count && rc == 0; i++) {
+    const fl_msg_get_lake_snapshot_response *response = message;
+    for (size_t i = 0; i < response->bucket_snapshots_count; i++) {
         const fl_msg_pb_lake_snapshot_for_bucket *bucket = &response->bucket_snapshots[i];
         const fl_cell cells[] = {
             fl_cell_number(response->table_id),
@@ -30,16 +26,18 @@ static fluss_code_t finish_lake(fl_op *op, const fl_reply *reply, fl_value *valu
             fl_cell_number(bucket->bucket_id),
             fl_cell_number_if(bucket->has_log_offset, bucket->log_offset),
         };
-        rc = fl_result_append(result, cells, err);
+        FL_TRY(fl_result_append(result, cells, err));
     }
-    return fl_admin_result(rc, result, value);
+    return 0;
 }
 
 static const fl_op_kind lake_kind = {
     .key = FL_API_GET_LAKE_SNAPSHOT,
     .is_read = true,
     .request_size = sizeof(fl_msg_get_lake_snapshot_request),
-    .finish = finish_lake,
+    .columns = lake_columns,
+    .column_count = FL_COUNT_OF(lake_columns),
+    .rows = lake_rows,
 };
 
 fluss_future_t *fluss_lake_snapshot(fluss_conn_t *conn, fluss_path_t path, int64_t snapshot_id,
@@ -64,14 +62,10 @@ static const fl_result_column latest_columns[] = {
     {"snapshot_id", true}, {"offset", true},
 };
 
-static fluss_code_t finish_latest(fl_op *op, const fl_reply *reply, fl_value *value,
-                                  fluss_error_t *err)
+static fluss_code_t latest_rows(const void *message, fluss_result_t *result, fluss_error_t *err)
 {
-    (void)op;
-    const fl_msg_get_latest_kv_snapshots_response *response = reply->message;
-    fluss_result_t *result = fl_result_new(latest_columns, FL_COUNT_OF(latest_columns));
-    fluss_code_t rc = result != NULL ? 0 : fl_error_nomem(err);
-    for (size_t i = 0; i < response->latest_snapshots_count && rc == 0; i++) {
+    const fl_msg_get_latest_kv_snapshots_response *response = message;
+    for (size_t i = 0; i < response->latest_snapshots_count; i++) {
         const fl_msg_pb_kv_snapshot *snapshot = &response->latest_snapshots[i];
         const fl_cell cells[] = {
             fl_cell_number(response->table_id),
@@ -80,16 +74,18 @@ static fluss_code_t finish_latest(fl_op *op, const fl_reply *reply, fl_value *va
             fl_cell_number_if(snapshot->has_snapshot_id, snapshot->snapshot_id),
             fl_cell_number_if(snapshot->has_log_offset, snapshot->log_offset),
         };
-        rc = fl_result_append(result, cells, err);
+        FL_TRY(fl_result_append(result, cells, err));
     }
-    return fl_admin_result(rc, result, value);
+    return 0;
 }
 
 static const fl_op_kind latest_kind = {
     .key = FL_API_GET_LATEST_KV_SNAPSHOTS,
     .is_read = true,
     .request_size = sizeof(fl_msg_get_latest_kv_snapshots_request),
-    .finish = finish_latest,
+    .columns = latest_columns,
+    .column_count = FL_COUNT_OF(latest_columns),
+    .rows = latest_rows,
 };
 
 static fluss_future_t *latest_snapshots(fluss_conn_t *conn, fluss_path_t path,
@@ -118,6 +114,20 @@ typedef struct snapshot_files {
     int32_t bucket;
 } snapshot_files;
 
+static fluss_code_t files_rows(const void *message, fluss_result_t *result, fluss_error_t *err)
+{
+    const fl_msg_get_kv_snapshot_metadata_response *response = message;
+    for (size_t i = 0; i < response->snapshot_files_count; i++) {
+        const fl_cell cells[] = {
+            fl_cell_number(response->log_offset),
+            fl_cell_text(response->snapshot_files[i].remote_path),
+            fl_cell_text(response->snapshot_files[i].local_file_name),
+        };
+        FL_TRY(fl_result_append(result, cells, err));
+    }
+    return 0;
+}
+
 static void on_files(void *context, const fl_reply *reply, const fluss_error_t *failure,
                      bool was_sent)
 {
@@ -125,25 +135,8 @@ static void on_files(void *context, const fl_reply *reply, const fluss_error_t *
     fl_op *op = context;
     if (failure != NULL) {
         fl_op_fail(op, failure);
-        return;
-    }
-    const fl_msg_get_kv_snapshot_metadata_response *response = reply->message;
-    fluss_error_t err;
-    fluss_result_t *result = fl_result_new(file_columns, FL_COUNT_OF(file_columns));
-    fluss_code_t rc = result != NULL ? 0 : fl_error_nomem(&err);
-    for (size_t i = 0; i < response->snapshot_files_count && rc == 0; i++) {
-        const fl_cell cells[] = {
-            fl_cell_number(response->log_offset),
-            fl_cell_text(response->snapshot_files[i].remote_path),
-            fl_cell_text(response->snapshot_files[i].local_file_name),
-        };
-        rc = fl_result_append(result, cells, &err);
-    }
-    fl_value value = {0};
-    if (fl_admin_result(rc, result, &value) != 0) {
-        fl_op_fail(op, &err);
     } else {
-        fl_op_complete(op, value);
+        fl_op_complete_rows(op, reply->message);
     }
 }
 
@@ -170,7 +163,12 @@ static void locate_files(fl_op *op)
     fl_op_locate(op, &f->path, f->partition, &f->located, ask_files);
 }
 
-static const fl_op_kind files_kind = {.start = locate_files};
+static const fl_op_kind files_kind = {
+    .start = locate_files,
+    .columns = file_columns,
+    .column_count = FL_COUNT_OF(file_columns),
+    .rows = files_rows,
+};
 
 fluss_future_t *fluss_kv_snapshots(fluss_conn_t *conn, fluss_path_t path, const char *partition,
                                    int64_t snapshot_id, int32_t bucket)
@@ -200,14 +198,10 @@ static const fl_result_column snapshot_columns[] = {
     {"snapshot_id", true},
 };
 
-static fluss_code_t finish_list(fl_op *op, const fl_reply *reply, fl_value *value,
-                                fluss_error_t *err)
+static fluss_code_t list_rows(const void *message, fluss_result_t *result, fluss_error_t *err)
 {
-    (void)op;
-    const fl_msg_list_kv_snapshots_response *response = reply->message;
-    fluss_result_t *result = fl_result_new(snapshot_columns, FL_COUNT_OF(snapshot_columns));
-    fluss_code_t rc = result != NULL ? 0 : fl_error_nomem(err);
-    for (size_t i = 0; i < response->active_snapshots_count && rc == 0; i++) {
+    const fl_msg_list_kv_snapshots_response *response = message;
+    for (size_t i = 0; i < response->active_snapshots_count; i++) {
         const fl_msg_pb_kv_snapshot *snapshot = &response->active_snapshots[i];
         const fl_cell cells[] = {
             fl_cell_number(response->table_id),
@@ -215,16 +209,18 @@ static fluss_code_t finish_list(fl_op *op, const fl_reply *reply, fl_value *valu
             fl_cell_number(snapshot->bucket_id),
             fl_cell_number_if(snapshot->has_snapshot_id, snapshot->snapshot_id),
         };
-        rc = fl_result_append(result, cells, err);
+        FL_TRY(fl_result_append(result, cells, err));
     }
-    return fl_admin_result(rc, result, value);
+    return 0;
 }
 
 static const fl_op_kind list_kind = {
     .key = FL_API_LIST_KV_SNAPSHOTS,
     .is_read = true,
     .request_size = sizeof(fl_msg_list_kv_snapshots_request),
-    .finish = finish_list,
+    .columns = snapshot_columns,
+    .column_count = FL_COUNT_OF(snapshot_columns),
+    .rows = list_rows,
 };
 
 fluss_future_t *fluss_list_kv_snapshots(fluss_conn_t *conn, int64_t table_id, int64_t partition_id)
@@ -241,23 +237,12 @@ fluss_future_t *fluss_list_kv_snapshots(fluss_conn_t *conn, int64_t table_id, in
 
 /* ---- leases ---- */
 
-static const fl_result_column lease_columns[] = {
-    {"table_id", true},
-    {"partition_id", true},
-    {"bucket", true},
-    {"snapshot_id", true},
-};
-
-static fluss_code_t finish_lease(fl_op *op, const fl_reply *reply, fl_value *value,
-                                 fluss_error_t *err)
+static fluss_code_t lease_rows(const void *message, fluss_result_t *result, fluss_error_t *err)
 {
-    (void)op;
-    const fl_msg_acquire_kv_snapshot_lease_response *response = reply->message;
-    fluss_result_t *result = fl_result_new(lease_columns, FL_COUNT_OF(lease_columns));
-    fluss_code_t rc = result != NULL ? 0 : fl_error_nomem(err);
-    for (size_t i = 0; i < response->unavailable_snapshots_count && rc == 0; i++) {
+    const fl_msg_acquire_kv_snapshot_lease_response *response = message;
+    for (size_t i = 0; i < response->unavailable_snapshots_count; i++) {
         const fl_msg_pb_kv_snapshot_lease_for_table *table = &response->unavailable_snapshots[i];
-        for (size_t j = 0; j < table->bucket_snapshots_count && rc == 0; j++) {
+        for (size_t j = 0; j < table->bucket_snapshots_count; j++) {
             const fl_msg_pb_kv_snapshot_lease_for_bucket *bucket = &table->bucket_snapshots[j];
             const fl_cell cells[] = {
                 fl_cell_number(table->table_id),
@@ -265,16 +250,18 @@ static fluss_code_t finish_lease(fl_op *op, const fl_reply *reply, fl_value *val
                 fl_cell_number(bucket->bucket_id),
                 fl_cell_number(bucket->snapshot_id),
             };
-            rc = fl_result_append(result, cells, err);
+            FL_TRY(fl_result_append(result, cells, err));
         }
     }
-    return fl_admin_result(rc, result, value);
+    return 0;
 }
 
 static const fl_op_kind lease_kind = {
     .key = FL_API_ACQUIRE_KV_SNAPSHOT_LEASE,
     .request_size = sizeof(fl_msg_acquire_kv_snapshot_lease_request),
-    .finish = finish_lease,
+    .columns = snapshot_columns,
+    .column_count = FL_COUNT_OF(snapshot_columns),
+    .rows = lease_rows,
 };
 
 fluss_future_t *fluss_lease_snapshots(fluss_conn_t *conn, const char *lease_id, int64_t duration_ms,
@@ -352,14 +339,10 @@ static const fl_result_column manifest_columns[] = {
     {"table_id", true}, {"partition_id", true}, {"bucket", true}, {"path", false}, {"offset", true},
 };
 
-static fluss_code_t finish_manifests(fl_op *op, const fl_reply *reply, fl_value *value,
-                                     fluss_error_t *err)
+static fluss_code_t manifests_rows(const void *message, fluss_result_t *result, fluss_error_t *err)
 {
-    (void)op;
-    const fl_msg_list_remote_log_manifests_response *response = reply->message;
-    fluss_result_t *result = fl_result_new(manifest_columns, FL_COUNT_OF(manifest_columns));
-    fluss_code_t rc = result != NULL ? 0 : fl_error_nomem(err);
-    for (size_t i = 0; i < response->manifests_count && rc == 0; i++) {
+    const fl_msg_list_remote_log_manifests_response *response = message;
+    for (size_t i = 0; i < response->manifests_count; i++) {
         const fl_msg_pb_remote_log_manifest_entry *entry = &response->manifests[i];
         const fl_cell cells[] = {
             fl_cell_number(entry->table_bucket.table_id),
@@ -369,16 +352,18 @@ static fluss_code_t finish_manifests(fl_op *op, const fl_reply *reply, fl_value 
             fl_cell_text(entry->remote_log_manifest_path),
             fl_cell_number(entry->remote_log_end_offset),
         };
-        rc = fl_result_append(result, cells, err);
+        FL_TRY(fl_result_append(result, cells, err));
     }
-    return fl_admin_result(rc, result, value);
+    return 0;
 }
 
 static const fl_op_kind manifests_kind = {
     .key = FL_API_LIST_REMOTE_LOG_MANIFESTS,
     .is_read = true,
     .request_size = sizeof(fl_msg_list_remote_log_manifests_request),
-    .finish = finish_manifests,
+    .columns = manifest_columns,
+    .column_count = FL_COUNT_OF(manifest_columns),
+    .rows = manifests_rows,
 };
 
 fluss_future_t *fluss_remote_log_manifests(fluss_conn_t *conn, int64_t table_id,
@@ -400,15 +385,11 @@ static const fl_result_column token_columns[] = {
     {"scheme", false}, {"token", false}, {"expires_ms", true}, {"key", false}, {"value", false},
 };
 
-static fluss_code_t finish_token(fl_op *op, const fl_reply *reply, fl_value *value,
-                                 fluss_error_t *err)
+static fluss_code_t token_rows(const void *message, fluss_result_t *result, fluss_error_t *err)
 {
-    (void)op;
-    const fl_msg_get_file_system_security_token_response *response = reply->message;
+    const fl_msg_get_file_system_security_token_response *response = message;
     const size_t count = response->addition_info_count;
-    fluss_result_t *result = fl_result_new(token_columns, FL_COUNT_OF(token_columns));
-    fluss_code_t rc = result != NULL ? 0 : fl_error_nomem(err);
-    for (size_t i = 0; (i == 0 || i < count) && rc == 0; i++) {
+    for (size_t i = 0; i == 0 || i < count; i++) {
         fl_cell cells[] = {
             fl_cell_text(response->schema),
             fl_cell_text(response->token),
@@ -420,9 +401,9 @@ static fluss_code_t finish_token(fl_op *op, const fl_reply *reply, fl_value *val
             cells[3] = fl_cell_text(response->addition_info[i].key);
             cells[4] = fl_cell_text(response->addition_info[i].value);
         }
-        rc = fl_result_append(result, cells, err);
+        FL_TRY(fl_result_append(result, cells, err));
     }
-    return fl_admin_result(rc, result, value);
+    return 0;
 }
 
 static const fl_op_kind token_kind = {
@@ -430,7 +411,9 @@ static const fl_op_kind token_kind = {
     .target = FL_TARGET_ANY_SERVER,
     .is_read = true,
     .request_size = sizeof(fl_msg_get_file_system_security_token_request),
-    .finish = finish_token,
+    .columns = token_columns,
+    .column_count = FL_COUNT_OF(token_columns),
+    .rows = token_rows,
 };
 
 fluss_future_t *fluss_file_system_token(fluss_conn_t *conn)

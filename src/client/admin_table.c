@@ -154,25 +154,23 @@ fluss_future_t *fluss_drop_table(fluss_conn_t *conn, fluss_path_t path, unsigned
 
 static const fl_result_column name_columns[] = {{"name", false}};
 
-static fluss_code_t finish_list(fl_op *op, const fl_reply *reply, fl_value *value,
-                                fluss_error_t *err)
+static fluss_code_t list_rows(const void *message, fluss_result_t *result, fluss_error_t *err)
 {
-    (void)op;
-    const fl_msg_list_tables_response *response = reply->message;
-    fluss_result_t *result = fl_result_new(name_columns, FL_COUNT_OF(name_columns));
-    fluss_code_t rc = result != NULL ? 0 : fl_error_nomem(err);
-    for (size_t i = 0; i < response->table_name_count && rc == 0; i++) {
+    const fl_msg_list_tables_response *response = message;
+    for (size_t i = 0; i < response->table_name_count; i++) {
         const fl_cell cells[] = {fl_cell_text(response->table_name[i])};
-        rc = fl_result_append(result, cells, err);
+        FL_TRY(fl_result_append(result, cells, err));
     }
-    return fl_admin_result(rc, result, value);
+    return 0;
 }
 
 static const fl_op_kind list_kind = {
     .key = FL_API_LIST_TABLES,
     .is_read = true,
     .request_size = sizeof(fl_msg_list_tables_request),
-    .finish = finish_list,
+    .columns = name_columns,
+    .column_count = FL_COUNT_OF(name_columns),
+    .rows = list_rows,
 };
 
 fluss_future_t *fluss_list_tables(fluss_conn_t *conn, const char *database)
@@ -327,27 +325,25 @@ static fluss_code_t partition_rows(fluss_result_t *result, const fl_msg_pb_parti
     return 0;
 }
 
-static fluss_code_t finish_partitions(fl_op *op, const fl_reply *reply, fl_value *value,
-                                      fluss_error_t *err)
+static fluss_code_t partitions_rows(const void *message, fluss_result_t *result, fluss_error_t *err)
 {
-    (void)op;
-    const fl_msg_list_partition_infos_response *response = reply->message;
-    fluss_result_t *result = fl_result_new(partition_columns, FL_COUNT_OF(partition_columns));
-    fluss_code_t rc = result != NULL ? 0 : fl_error_nomem(err);
+    const fl_msg_list_partition_infos_response *response = message;
     fl_buf name;
     fl_buf_init(&name, NAME_SIZE_MAX);
-    for (size_t i = 0; i < response->partitions_info_count && rc == 0; i++) {
-        rc = partition_rows(result, &response->partitions_info[i], &name, err);
+    for (size_t i = 0; i < response->partitions_info_count; i++) {
+        FL_TRY(partition_rows(result, &response->partitions_info[i], &name, err));
     }
     fl_buf_deinit(&name);
-    return fl_admin_result(rc, result, value);
+    return 0;
 }
 
 static const fl_op_kind partitions_kind = {
     .key = FL_API_LIST_PARTITION_INFOS,
     .is_read = true,
     .request_size = sizeof(fl_msg_list_partition_infos_request),
-    .finish = finish_partitions,
+    .columns = partition_columns,
+    .column_count = FL_COUNT_OF(partition_columns),
+    .rows = partitions_rows,
 };
 
 fluss_future_t *fluss_list_partitions(fluss_conn_t *conn, fluss_path_t path, const fluss_kv_t *spec,

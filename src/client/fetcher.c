@@ -9,9 +9,9 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "client/backoff.h"
 #include "client/metadata.h"
 #include "client/predicate.h"
-#include "client/random.h"
 #include "client/remote_log.h"
 #include "client/scan_private.h"
 
@@ -87,12 +87,9 @@ static bool is_passing(const fl_scan_bucket *bucket, const fluss_error_t *err)
 /* Lock: held. Not again before a back-off. */
 static void back_off(fl_scan_bucket *bucket)
 {
-    const int shift = bucket->failed_count < 7 ? bucket->failed_count : 7;
-    int64_t delay = (int64_t)RETRY_MS_MIN << shift;
-    delay = delay < RETRY_MS_MAX ? delay : RETRY_MS_MAX;
+    const int64_t delay_ms = fl_backoff_ms(bucket->failed_count, RETRY_MS_MIN, RETRY_MS_MAX);
     bucket->failed_count++;
-    bucket->not_before_ms =
-        fl_clock_ms() + delay / 2 + (int64_t)(fl_random() % (uint64_t)(delay / 2 + 1));
+    bucket->not_before_ms = fl_clock_ms() + fl_jitter_ms(delay_ms);
 }
 
 /* Lock: held. For the next poll. */

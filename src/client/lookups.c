@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "client/backoff.h"
 #include "client/lookups_private.h"
 #include "client/metadata.h"
 #include "client/monotonic.h"
-#include "client/random.h"
 #include "client/value_rows.h"
 #include "format/kv_batch.h"
 #include "net/loop.h"
@@ -310,12 +310,9 @@ void fl_lookup_key_again(fl_lookups *lookups, fl_lookup_key *key, const fluss_er
         fl_lookup_key_done(key, err);
         return;
     }
-    const int shift = key->attempts < 6 ? key->attempts : 6;
-    int64_t delay = (int64_t)RETRY_MS_MIN << shift;
-    delay = delay < RETRY_MS_MAX ? delay : RETRY_MS_MAX;
+    const int64_t delay_ms = fl_backoff_ms(key->attempts, RETRY_MS_MIN, RETRY_MS_MAX);
     key->attempts++;
-    key->not_before_ms =
-        fl_clock_ms() + delay / 2 + (int64_t)(fl_random() % (uint64_t)(delay / 2 + 1));
+    key->not_before_ms = fl_clock_ms() + fl_jitter_ms(delay_ms);
     fl_lookup_key_queue(lookups, key);
 }
 

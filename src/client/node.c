@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "client/random.h"
+#include "client/backoff.h"
 #include "client/rpc_private.h"
 
 static void on_timer(void *context)
@@ -36,12 +36,11 @@ fluss_code_t fl_node_init_timer(fl_node *node, fluss_error_t *err)
     return fl_timer_new(node->rpc->loop, on_timer, node, &node->timer, err);
 }
 
-static int64_t backoff_ms(int failed_count, int64_t limit_ms)
+/* The delay, a fifth more or less. */
+static int64_t backoff_ms(int failed_count, int64_t most_ms)
 {
-    const int shift = failed_count < 8 ? failed_count - 1 : 7;
-    const int64_t delay = (int64_t)FL_BACKOFF_MS_MIN << shift;
-    const int64_t capped = delay < limit_ms ? delay : limit_ms;
-    return capped - capped / 5 + (int64_t)(fl_random() % (uint64_t)(2 * capped / 5 + 1));
+    const int64_t delay_ms = fl_backoff_ms(failed_count - 1, FL_BACKOFF_MS_MIN, most_ms);
+    return delay_ms - delay_ms / 5 + (int64_t)(fl_random() % (uint64_t)(2 * delay_ms / 5 + 1));
 }
 
 static void fail_calls(fl_call_list *list, const fluss_error_t *why)

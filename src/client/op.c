@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "client/backoff.h"
 #include "client/metadata.h"
-#include "client/random.h"
 
 enum { RETRY_MS_MIN = 10, RETRY_MS_MAX = 500 };
 
@@ -159,6 +159,20 @@ void fl_op_fail(fl_op *op, const fluss_error_t *err)
     free_op(op);
 }
 
+void fl_op_complete_rows(fl_op *op, const void *message)
+{
+    fluss_error_t err;
+    fluss_result_t *result = fl_result_new(op->kind->columns, op->kind->column_count);
+    const fluss_code_t rc =
+        result != NULL ? op->kind->rows(message, result, &err) : fl_error_nomem(&err);
+    if (rc != 0) {
+        fluss_result_free(result);
+        fl_op_fail(op, &err);
+        return;
+    }
+    fl_op_complete(op, (fl_value){.kind = FL_VALUE_RESULT, .v.object = result});
+}
+
 /* ---- sending ---- */
 
 int64_t fl_op_time_left(const fl_op *op)
@@ -200,12 +214,10 @@ void fl_op_retry(fl_op *op, void (*then)(fl_op *op))
         fl_op_fail(op, &err);
         return;
     }
-    const int shift = op->attempt < 6 ? op->attempt : 6;
-    const int64_t delay = (int64_t)RETRY_MS_MIN << shift;
-    const int64_t capped = delay < RETRY_MS_MAX ? delay : RETRY_MS_MAX;
+    const int64_t delay_ms = fl_backoff_ms(op->attempt, RETRY_MS_MIN, RETRY_MS_MAX);
     op->attempt++;
     op->then = then;
-    fl_timer_start(op->timer, capped / 2 + (int64_t)(fl_random() % (uint64_t)(capped / 2 + 1)));
+    fl_timer_start(op->timer, fl_jitter_ms(delay_ms));
 }
 
 static void on_servers(void *context, const fluss_error_t *err)
@@ -239,22 +251,28 @@ static void refresh_and_send(fl_op *op)
     }
 }
 
+static void finish(fl_op *op, const fl_reply *reply)
+{
+    const fl_op_kind *kind = op->kind;
+    fl_value value = {.kind = FL_VALUE_VOID};
+    fluss_error_t err;
+    if (kind->rows != NULL) {
+        fl_op_complete_rows(op, reply->message);
+    } else if (kind->finish != NULL && kind->finish(op, reply, &value, &err) != 0) {
+        fl_op_fail(op, &err);
+    } else if (kind->after != NULL) {
+        kind->after(op, value);
+    } else {
+        fl_op_complete(op, value);
+    }
+}
+
 static void on_reply(void *context, const fl_reply *reply, const fluss_error_t *failure,
                      bool was_sent)
 {
     fl_op *op = context;
     if (reply != NULL) {
-        fl_value value = {.kind = FL_VALUE_VOID};
-        fluss_error_t err;
-        const fluss_code_t rc =
-            op->kind->finish != NULL ? op->kind->finish(op, reply, &value, &err) : 0;
-        if (rc != 0) {
-            fl_op_fail(op, &err);
-        } else if (op->kind->after != NULL) {
-            op->kind->after(op, value);
-        } else {
-            fl_op_complete(op, value);
-        }
+        finish(op, reply);
         return;
     }
     const bool is_answer = failure->kind == FLUSS_KIND_SERVER;

@@ -22,6 +22,11 @@ typedef struct fl_op_kind {
     size_t request_size;
     /** Turn the response into the future's value. NULL: void. Thread: loop. */
     fluss_code_t (*finish)(fl_op *op, const fl_reply *reply, fl_value *value, fluss_error_t *err);
+    /** Instead of `finish`, when the answer is a table: its columns, and what appends the rows of a
+     * response. Thread: loop. */
+    const fl_result_column *columns;
+    size_t column_count;
+    fluss_code_t (*rows)(const void *message, fluss_result_t *result, fluss_error_t *err);
     /** What follows a `finish` that gave a value, instead of completing with it; takes both. NULL:
      * nothing. Thread: loop. */
     void (*after)(fl_op *op, fl_value value);
@@ -66,6 +71,8 @@ fluss_future_t *fl_op_submit(fl_op *op);
 /* ---- on the loop ---- */
 /** Complete the future and free the op. takes the value. */
 void fl_op_complete(fl_op *op, fl_value value);
+/** The same with the rows that op's kind makes of a message; fails the op when it cannot. */
+void fl_op_complete_rows(fl_op *op, const void *message);
 void fl_op_fail(fl_op *op, const fluss_error_t *err);
 /** Whether another attempt can help and there is time for it. */
 bool fl_op_may_retry(const fl_op *op, const fluss_error_t *err);

@@ -8,8 +8,8 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "client/backoff.h"
 #include "client/metadata.h"
-#include "client/random.h"
 #include "client/sender_private.h"
 #include "protocol/messages.h"
 
@@ -78,20 +78,17 @@ void fl_round_add(fl_round *round, const char *address, fl_batch *batch)
     if (request == NULL) {
         request = new_request(round, address);
     }
-    if (request != NULL && request->count == request->capacity) {
-        const size_t capacity = request->capacity == 0 ? 4 : request->capacity * 2;
-        fl_batch **grown = fl_realloc(request->batches, capacity * sizeof(*grown));
-        if (grown != NULL) {
-            request->batches = grown;
-            request->capacity = capacity;
-        }
+    fl_batch **batches = NULL;
+    if (request != NULL) {
+        batches = fl_grow(request->batches, &request->capacity, request->count, sizeof(*batches));
     }
-    if (request == NULL || request->count == request->capacity) {
+    if (batches == NULL) {
         fluss_error_t err;
         (void)fl_error_nomem(&err);
         batch_failed(batch, &err);
         return;
     }
+    request->batches = batches;
     request->batches[request->count++] = batch;
     request->bytes += batch->frame->size;
 }
@@ -159,15 +156,12 @@ static void batch_again(fl_batch *batch, const fluss_error_t *err)
     }
     (void)pthread_mutex_unlock(&bucket->lock);
     fl_metric_add(&sender->client->metrics.batches_retried, 1);
-    const int shift = batch->attempts < 8 ? batch->attempts - 1 : 7;
-    int64_t delay = (int64_t)RETRY_MS_MIN << shift;
-    delay = delay < RETRY_MS_MAX ? delay : RETRY_MS_MAX;
+    int64_t delay_ms = fl_backoff_ms(batch->attempts - 1, RETRY_MS_MIN, RETRY_MS_MAX);
     if (err->code == FLUSS_E_STORAGE_BACKPRESSURE) {
         const int64_t throttle_ms = sender->client->config->writer_throttle_max_ms.number;
-        delay = throttle_ms > delay ? throttle_ms : delay;
+        delay_ms = throttle_ms > delay_ms ? throttle_ms : delay_ms;
     }
-    bucket->not_before_ms =
-        fl_clock_ms() + delay / 2 + (int64_t)(fl_random() % (uint64_t)(delay / 2 + 1));
+    bucket->not_before_ms = fl_clock_ms() + fl_jitter_ms(delay_ms);
     fl_sender_wake_at(sender, bucket->not_before_ms);
 }
 

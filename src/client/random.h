@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random numbers for back-off and for choices among equals; not for secrets. */
+/* Random numbers for delays and for choices among equals; not for secrets. */
 #ifndef FL_RANDOM_H
 #define FL_RANDOM_H
 #include <stdint.h>

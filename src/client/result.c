@@ -38,7 +38,8 @@ fluss_result_t *fl_result_new(const fl_result_column *columns, size_t count)
     return result;
 }
 
-fluss_code_t fl_result_row(fluss_result_t *result, fluss_error_t *err)
+/* Start a row of nulls. */
+static fluss_code_t add_row(fluss_result_t *result, fluss_error_t *err)
 {
     if (result->row_count == result->capacity) {
         const size_t capacity = result->capacity == 0 ? 8 : result->capacity * 2;
@@ -58,41 +59,28 @@ fluss_code_t fl_result_row(fluss_result_t *result, fluss_error_t *err)
     return 0;
 }
 
-static cell *last_cell(fluss_result_t *result, size_t column)
+static fluss_code_t set_cell(fl_arena *arena, const fl_cell *from, cell *to, fluss_error_t *err)
 {
-    FL_ASSERT(column < result->column_count && result->row_count > 0);
-    return &result->cells[(result->row_count - 1) * result->column_count + column];
-}
-
-fluss_code_t fl_result_set_text(fluss_result_t *result, size_t column, fl_slice text,
-                                fluss_error_t *err)
-{
-    const char *copy = fl_arena_strndup(&result->arena, text.data, text.size);
-    if (copy == NULL) {
-        return fl_error_nomem(err);
+    char number[24];
+    fl_slice text = from->text;
+    if (from->kind == FL_CELL_NULL) {
+        return 0;
     }
-    last_cell(result, column)->text = copy;
-    return 0;
-}
-
-void fl_result_set_number(fluss_result_t *result, size_t column, int64_t number)
-{
-    char text[24];
-    (void)snprintf(text, sizeof(text), "%" PRId64, number);
-    cell *target = last_cell(result, column);
-    target->text = fl_arena_strdup(&result->arena, text);
-    target->number = number;
+    if (from->kind == FL_CELL_NUMBER) {
+        (void)snprintf(number, sizeof(number), "%" PRId64, from->number);
+        text = fl_slice_str(number);
+        to->number = from->number;
+    }
+    to->text = fl_arena_strndup(arena, text.data, text.size);
+    return to->text != NULL ? 0 : fl_error_nomem(err);
 }
 
 fluss_code_t fl_result_append(fluss_result_t *result, const fl_cell *cells, fluss_error_t *err)
 {
-    FL_TRY(fl_result_row(result, err));
+    FL_TRY(add_row(result, err));
+    cell *row = result->cells + (result->row_count - 1) * result->column_count;
     for (size_t i = 0; i < result->column_count; i++) {
-        if (cells[i].kind == FL_CELL_TEXT) {
-            FL_TRY(fl_result_set_text(result, i, cells[i].text, err));
-        } else if (cells[i].kind == FL_CELL_NUMBER) {
-            fl_result_set_number(result, i, cells[i].number);
-        }
+        FL_TRY(set_cell(&result->arena, &cells[i], &row[i], err));
     }
     return 0;
 }

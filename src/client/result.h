@@ -15,12 +15,6 @@ typedef struct fl_result_column {
 
 /** An empty result. `columns` is static. gives (fluss_result_free). NULL: out of memory. */
 fluss_result_t *fl_result_new(const fl_result_column *columns, size_t count) FLUSS_CHECKED;
-/** Start a row of nulls. */
-FLUSS_CHECKED fluss_code_t fl_result_row(fluss_result_t *result, fluss_error_t *err);
-/** Fill a value of the last row; `column` is an index. */
-FLUSS_CHECKED fluss_code_t fl_result_set_text(fluss_result_t *result, size_t column, fl_slice text,
-                                              fluss_error_t *err);
-void fl_result_set_number(fluss_result_t *result, size_t column, int64_t number);
 
 /** One value of a row. */
 typedef struct fl_cell {

@@ -5,8 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "client/backoff.h"
 #include "client/metadata.h"
-#include "client/random.h"
 #include "client/sender_private.h"
 #include "protocol/messages.h"
 
@@ -18,12 +18,9 @@ enum {
 
 static void back_off(fl_write_bucket *bucket)
 {
-    const int shift = bucket->failed_count < 6 ? bucket->failed_count : 6;
-    int64_t delay = (int64_t)RETRY_MS_MIN << shift;
-    delay = delay < RETRY_MS_MAX ? delay : RETRY_MS_MAX;
+    const int64_t delay_ms = fl_backoff_ms(bucket->failed_count, RETRY_MS_MIN, RETRY_MS_MAX);
     bucket->failed_count++;
-    bucket->not_before_ms =
-        fl_clock_ms() + delay / 2 + (int64_t)(fl_random() % (uint64_t)(delay / 2 + 1));
+    bucket->not_before_ms = fl_clock_ms() + fl_jitter_ms(delay_ms);
     fl_sender_wake_at(bucket->partition->table->sender, bucket->not_before_ms);
 }
 

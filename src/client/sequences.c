@@ -11,11 +11,12 @@
  */
 #include "base/alloc.h"
 #include "base/log.h"
+#include "client/backoff.h"
 #include "client/metadata.h"
 #include "client/sender_private.h"
 #include "protocol/messages.h"
 
-enum { RETRY_MS_MIN = 20, RETRY_SHIFT_MAX = 5 };
+enum { RETRY_MS_MIN = 20, RETRY_MS_MAX = 640 };
 
 static int32_t next_of(int32_t sequence)
 {
@@ -145,9 +146,8 @@ static void fail_waiting(fl_sender *sender, const fluss_error_t *err)
 
 static void ask_again_soon(fl_sender *sender)
 {
-    const int shift =
-        sender->writer_failures < RETRY_SHIFT_MAX ? sender->writer_failures : RETRY_SHIFT_MAX;
-    fl_sender_wake_at(sender, fl_clock_ms() + ((int64_t)RETRY_MS_MIN << shift));
+    const int64_t delay_ms = fl_backoff_ms(sender->writer_failures, RETRY_MS_MIN, RETRY_MS_MAX);
+    fl_sender_wake_at(sender, fl_clock_ms() + delay_ms);
 }
 
 static void on_servers(void *context, const fluss_error_t *err)

@@ -109,15 +109,11 @@ fluss_code_t fl_value_rows_add(fl_value_rows *rows, int16_t schema_id, fl_slice 
                                fluss_error_t *err)
 {
     FL_TRY(use_schema(rows, schema_id, err));
-    if (rows->count == rows->capacity) {
-        const size_t capacity = rows->capacity == 0 ? 16 : rows->capacity * 2;
-        int64_t *grown = fl_realloc(rows->offsets, capacity * sizeof(*grown));
-        if (grown == NULL) {
-            return fl_error_nomem(err);
-        }
-        rows->offsets = grown;
-        rows->capacity = capacity;
+    int64_t *offsets = fl_grow(rows->offsets, &rows->capacity, rows->count, sizeof(*offsets));
+    if (offsets == NULL) {
+        return fl_error_nomem(err);
     }
+    rows->offsets = offsets;
     fl_arena_reset(&rows->arena);
     FL_TRY(fl_row_decode(rows->plan->table->settings.kv_format, rows->types, row,
                          rows->schema->column_count, &rows->arena, rows->values, err));
