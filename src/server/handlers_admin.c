@@ -58,7 +58,6 @@ void fl_handle_describe_cluster_configs(fl_request *req)
 
 static void configs_committed(fl_change *change)
 {
-    const fl_msg_alter_cluster_configs_response response = {0};
     fl_request *req = change->context;
     fl_config_set *planned = req->state;
     fl_config_set *current = fl_catalog_configs(change->catalog);
@@ -70,7 +69,7 @@ static void configs_committed(fl_change *change)
     fl_config_set_deinit(current);
     *current = *planned;
     fl_config_apply(fl_request_server(req), current);
-    fl_request_reply(req, &response);
+    fl_request_reply_empty(req);
 }
 
 void fl_handle_alter_cluster_configs(fl_request *req)
@@ -110,7 +109,6 @@ static fluss_code_t check_tag(int32_t tag, fluss_error_t *err)
 
 static void tag_committed(fl_change *change)
 {
-    const fl_msg_add_server_tag_response response = {0}; /* that of removing is empty, too */
     fl_request *req = change->context;
     const int32_t *tag = req->state;
     if (change->error.code != 0) {
@@ -118,7 +116,7 @@ static void tag_committed(fl_change *change)
         return;
     }
     *fl_catalog_server_tag(change->catalog) = *tag;
-    fl_request_reply(req, &response);
+    fl_request_reply_empty(req);
 }
 
 static void commit_tag(fl_request *req, int32_t tag)
@@ -273,11 +271,10 @@ void fl_handle_list_rebalance_progress(fl_request *req)
 void fl_handle_cancel_rebalance(fl_request *req)
 {
     const fl_msg_cancel_rebalance_request *asked = req->message;
-    const fl_msg_cancel_rebalance_response response = {0};
     fluss_error_t err;
     if (check_rebalance_id(req, asked->has_rebalance_id, asked->rebalance_id, &err) != 0) {
         fl_request_fail(req, &err);
         return;
     }
-    fl_request_reply(req, &response);
+    fl_request_reply_empty(req);
 }

@@ -304,7 +304,6 @@ static fluss_code_t plan(fl_request *req, alter_state *state, fluss_error_t *err
 
 static void alter_spread(fl_change *change)
 {
-    const fl_msg_alter_table_response response = {0};
     fl_request *req = change->context;
     const alter_state *state = req->state;
     const fl_msg_alter_table_request *asked = req->message;
@@ -312,7 +311,7 @@ static void alter_spread(fl_change *change)
     if (asked->config_changes_count != 0 && state->info->settings.auto_partition.enabled) {
         fl_housekeeping_check_partitions(&fl_request_server(req)->shards[0]);
     }
-    fl_request_reply(req, &response);
+    fl_request_reply_empty(req);
 }
 
 static void alter_committed(fl_change *change)
@@ -336,7 +335,6 @@ static void alter_committed(fl_change *change)
 void fl_handle_alter_table(fl_request *req)
 {
     const fl_msg_alter_table_request *asked = req->message;
-    const fl_msg_alter_table_response response = {0};
     fluss_error_t err;
     fluss_code_t rc = 0;
     fl_kv_write *write = fl_kv_write_new();
@@ -348,7 +346,7 @@ void fl_handle_alter_table(fl_request *req)
     FL_TRY_OUT(plan(req, state, &err));
     if (state->info == NULL) {
         fl_kv_write_free(write);
-        fl_request_reply(req, &response);
+        fl_request_reply_empty(req);
         return;
     }
     FL_TRY_OUT(fl_catalog_put_table(write, state->info, &err));
@@ -360,11 +358,7 @@ out:
     if (state != NULL) {
         fl_table_info_unref(state->info);
     }
-    if (rc == FLUSS_E_TABLE_NOT_EXIST && asked->ignore_if_not_exists) {
-        fl_request_reply(req, &response);
-    } else {
-        fl_request_fail(req, &err);
-    }
+    fl_request_fail_unless(req, rc == FLUSS_E_TABLE_NOT_EXIST && asked->ignore_if_not_exists, &err);
 }
 
 /* ---- ALTER_DATABASE ---- */
@@ -377,7 +371,6 @@ typedef struct database_state {
 
 static void database_committed(fl_change *change)
 {
-    const fl_msg_alter_database_response response = {0};
     fl_request *req = change->context;
     database_state *state = req->state;
     if (change->error.code != 0) {
@@ -388,7 +381,7 @@ static void database_committed(fl_change *change)
     fl_frame_unref(state->database->json);
     state->database->json = state->json;
     state->database->modified_ms = state->modified_ms;
-    fl_request_reply(req, &response);
+    fl_request_reply_empty(req);
 }
 
 static fluss_code_t change_database(fl_request *req, fl_database_desc *desc, fluss_error_t *err)
@@ -445,7 +438,6 @@ out:
 void fl_handle_alter_database(fl_request *req)
 {
     const fl_msg_alter_database_request *asked = req->message;
-    const fl_msg_alter_database_response response = {0};
     fluss_error_t err;
     fl_kv_write *write = fl_kv_write_new();
     database_state *state = fl_arena_alloc(&req->arena, sizeof(*state));
@@ -462,9 +454,6 @@ void fl_handle_alter_database(fl_request *req)
     }
     fl_kv_write_free(write);
     fl_frame_unref(state->json);
-    if (rc == FLUSS_E_DATABASE_NOT_EXIST && asked->ignore_if_not_exists) {
-        fl_request_reply(req, &response);
-    } else {
-        fl_request_fail(req, &err);
-    }
+    fl_request_fail_unless(req, rc == FLUSS_E_DATABASE_NOT_EXIST && asked->ignore_if_not_exists,
+                           &err);
 }

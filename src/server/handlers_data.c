@@ -49,16 +49,12 @@ static fluss_code_t find_offset(fl_tablet *tablet, const fl_msg_list_offsets_req
     }
 }
 
-static fl_msg_pb_list_offsets_resp_for_bucket *offsets_answers(const fl_request *req)
-{
-    const fl_visit *visit = req->state;
-    return visit->answers;
-}
+typedef fl_msg_pb_list_offsets_resp_for_bucket offsets_answer;
 
 static void offsets_each(fl_request *req, size_t index, fl_tablet *tablet)
 {
     const fl_visit *visit = req->state;
-    fl_msg_pb_list_offsets_resp_for_bucket *answer = &offsets_answers(req)[index];
+    offsets_answer *answer = fl_visit_answer(req, index);
     fluss_error_t err;
     answer->bucket_id = visit->keys[index].bucket;
     const fluss_code_t rc = tablet == NULL
@@ -81,7 +77,7 @@ void fl_handle_list_offsets(fl_request *req)
     const fl_msg_list_offsets_request *asked = req->message;
     const size_t count = asked->bucket_id_count;
     fluss_error_t err;
-    if (fl_visit_new(req, sizeof(fl_visit), count, sizeof(*offsets_answers(req)), &err) != 0) {
+    if (fl_visit_new(req, sizeof(fl_visit), count, sizeof(offsets_answer), &err) != 0) {
         fl_request_fail(req, &err);
         return;
     }
@@ -97,11 +93,7 @@ void fl_handle_list_offsets(fl_request *req)
 
 /* ---- GET_TABLE_STATS ---- */
 
-static fl_msg_pb_table_stats_resp_for_bucket *stats_answers(const fl_request *req)
-{
-    const fl_visit *visit = req->state;
-    return visit->answers;
-}
+typedef fl_msg_pb_table_stats_resp_for_bucket stats_answer;
 
 /* Records of a log; live rows of a primary-key table, which a changelog without old rows does not
  * tell. */
@@ -125,7 +117,7 @@ static fluss_code_t count_rows(fl_tablet *tablet, int64_t *rows, fluss_error_t *
 static void stats_each(fl_request *req, size_t index, fl_tablet *tablet)
 {
     const fl_visit *visit = req->state;
-    fl_msg_pb_table_stats_resp_for_bucket *answer = &stats_answers(req)[index];
+    stats_answer *answer = fl_visit_answer(req, index);
     fluss_error_t err;
     const fluss_code_t rc = tablet == NULL ? fl_visit_unknown(req, &visit->keys[index], &err)
                                            : count_rows(tablet, &answer->row_count, &err);
@@ -146,7 +138,7 @@ void fl_handle_get_table_stats(fl_request *req)
     const fl_msg_get_table_stats_request *asked = req->message;
     const size_t count = asked->buckets_req_count;
     fluss_error_t err;
-    if (fl_visit_new(req, sizeof(fl_visit), count, sizeof(*stats_answers(req)), &err) != 0) {
+    if (fl_visit_new(req, sizeof(fl_visit), count, sizeof(stats_answer), &err) != 0) {
         fl_request_fail(req, &err);
         return;
     }
@@ -155,7 +147,8 @@ void fl_handle_get_table_stats(fl_request *req)
     visit->done = stats_done;
     for (size_t i = 0; i < count; i++) {
         const fl_msg_pb_table_stats_req_for_bucket *bucket = &asked->buckets_req[i];
-        FL_SET_BUCKET(visit, i, &stats_answers(req)[i], asked->table_id, bucket);
+        stats_answer *answer = fl_visit_answer(req, i);
+        FL_SET_BUCKET(visit, i, answer, asked->table_id, bucket);
     }
     fl_visit_run(req);
 }

@@ -55,8 +55,7 @@ static void database_committed(fl_change *change)
     fl_request *req = change->context;
     fl_database *database = req->state;
     if (change->error.code == 0 && fl_catalog_add_database(change->catalog, database)) {
-        const fl_msg_create_database_response response = {0};
-        fl_request_reply(req, &response);
+        fl_request_reply_empty(req);
         return;
     }
     if (change->error.code == 0) {
@@ -92,23 +91,11 @@ void fl_handle_create_database(fl_request *req)
 out:
     fl_kv_write_free(write);
     fl_database_free(database);
-    if (rc == FLUSS_E_DATABASE_ALREADY_EXIST && asked->ignore_if_exists) {
-        const fl_msg_create_database_response response = {0};
-        fl_request_reply(req, &response);
-    } else {
-        fl_request_fail(req, &err);
-    }
+    fl_request_fail_unless(req, rc == FLUSS_E_DATABASE_ALREADY_EXIST && asked->ignore_if_exists,
+                           &err);
 }
 
 /* ---- DROP_DATABASE ---- */
-
-static void database_dropped(fl_change *change)
-{
-    const fl_msg_drop_database_response response = {0};
-    fl_request *req = change->context;
-    fl_tablet_ops_release(change);
-    fl_request_reply(req, &response);
-}
 
 static void drop_committed(fl_change *change)
 {
@@ -127,7 +114,7 @@ static void drop_committed(fl_change *change)
     }
     fl_catalog_take_database(change->catalog, database);
     fl_database_free(database);
-    fl_change_spread(change, change->ops, change->op_count, database_dropped);
+    fl_change_spread(change, change->ops, change->op_count, fl_reply_spread);
 }
 
 /* One removal for each table or partition, and the end of their records. */
@@ -175,12 +162,8 @@ void fl_handle_drop_database(fl_request *req)
     fluss_error_t err;
     fl_database *database = fl_catalog_database(catalog_of(req), asked->database_name);
     if (check_drop(asked, database, &err) != 0) {
-        if (err.code == FLUSS_E_DATABASE_NOT_EXIST && asked->ignore_if_not_exists) {
-            const fl_msg_drop_database_response response = {0};
-            fl_request_reply(req, &response);
-        } else {
-            fl_request_fail(req, &err);
-        }
+        fl_request_fail_unless(
+            req, err.code == FLUSS_E_DATABASE_NOT_EXIST && asked->ignore_if_not_exists, &err);
         return;
     }
     fl_kv_write *write = fl_kv_write_new();

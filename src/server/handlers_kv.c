@@ -13,15 +13,11 @@
 
 enum { AGG_MODE_OVERWRITE = 1, PRESSURE_VERSION_MIN = 2 };
 
-static fl_msg_pb_put_kv_resp_for_bucket *answers_of(const fl_request *req)
-{
-    const fl_visit *visit = req->state;
-    return visit->answers;
-}
+typedef fl_msg_pb_put_kv_resp_for_bucket put_answer;
 
 static void not_synced(fl_request *req, size_t index, const fluss_error_t *error)
 {
-    fl_msg_pb_put_kv_resp_for_bucket *answer = &answers_of(req)[index];
+    put_answer *answer = fl_visit_answer(req, index);
     answer->has_log_end_offset = false;
     FL_SET_BUCKET_ERROR(req, answer, error->code, error);
 }
@@ -64,8 +60,7 @@ static fluss_code_t put(fl_request *req, size_t index, fl_tablet *tablet, int64_
 
 /* Clients of version 2 are asked to slow down before they are refused, and know the refusal. Older
  * ones get one that they try again after, too. */
-static void set_pressure(fl_request *req, fl_msg_pb_put_kv_resp_for_bucket *answer,
-                         const fl_tablet *tablet)
+static void set_pressure(fl_request *req, put_answer *answer, const fl_tablet *tablet)
 {
     const bool is_known = req->header.api_version >= PRESSURE_VERSION_MIN;
     const double pressure =
@@ -79,7 +74,7 @@ static void set_pressure(fl_request *req, fl_msg_pb_put_kv_resp_for_bucket *answ
 
 static void put_each(fl_request *req, size_t index, fl_tablet *tablet)
 {
-    fl_msg_pb_put_kv_resp_for_bucket *answer = &answers_of(req)[index];
+    put_answer *answer = fl_visit_answer(req, index);
     fluss_error_t err;
     const fluss_code_t rc = put(req, index, tablet, &answer->log_end_offset, &err);
     answer->has_log_end_offset = rc == 0;
@@ -94,14 +89,15 @@ void fl_handle_put_kv(fl_request *req)
     const fl_msg_put_kv_request *asked = req->message;
     fluss_error_t err;
     if (fl_check_write(req, asked->acks, &err) != 0 ||
-        fl_write_join_new(req, &steps, asked->buckets_req_count, sizeof(*answers_of(req)),
+        fl_write_join_new(req, &steps, asked->buckets_req_count, sizeof(put_answer),
                           asked->timeout_ms, &err) != 0) {
         fl_request_fail(req, &err);
         return;
     }
     for (size_t i = 0; i < asked->buckets_req_count; i++) {
         const fl_msg_pb_put_kv_req_for_bucket *bucket = &asked->buckets_req[i];
-        FL_SET_BUCKET(req->state, i, &answers_of(req)[i], asked->table_id, bucket);
+        put_answer *answer = fl_visit_answer(req, i);
+        FL_SET_BUCKET(req->state, i, answer, asked->table_id, bucket);
     }
     fl_visit_run_write(req);
 }

@@ -38,15 +38,11 @@ static void sink_deinit(value_sink *sink)
 
 static fluss_code_t sink_add(value_sink *sink, fl_slice value, fl_slice *place, fluss_error_t *err)
 {
-    if (sink->count == sink->capacity) {
-        const size_t capacity = sink->capacity != 0 ? sink->capacity * 2 : 64;
-        fl_slice **places = fl_realloc(sink->places, capacity * sizeof(*places));
-        if (places == NULL) {
-            return fl_error_nomem(err);
-        }
-        sink->places = places;
-        sink->capacity = capacity;
+    fl_slice **places = fl_grow(sink->places, &sink->capacity, sink->count, sizeof(*places));
+    if (places == NULL) {
+        return fl_error_nomem(err);
     }
+    sink->places = places;
     *place = fl_slice_of(NULL, value.size);
     sink->places[sink->count++] = place;
     return fl_buf_append_slice(&sink->bytes, value, err);
@@ -72,15 +68,10 @@ static fluss_code_t sink_finish(value_sink *sink, fluss_error_t *err)
 
 /* ---- LOOKUP ---- */
 
-static fl_msg_pb_lookup_resp_for_bucket *lookup_answers(const fl_request *req)
-{
-    const fl_visit *visit = req->state;
-    return visit->answers;
-}
+typedef fl_msg_pb_lookup_resp_for_bucket lookup_answer;
 
 static fluss_code_t lookup_keys(fl_request *req, const fl_msg_pb_lookup_req_for_bucket *bucket,
-                                fl_kv_tablet *kv, fl_msg_pb_lookup_resp_for_bucket *answer,
-                                fluss_error_t *err)
+                                fl_kv_tablet *kv, lookup_answer *answer, fluss_error_t *err)
 {
     value_sink sink;
     fluss_code_t rc = 0;
@@ -111,7 +102,7 @@ static void lookup_each(fl_request *req, size_t index, fl_tablet *tablet)
 {
     const fl_visit *visit = req->state;
     const fl_msg_lookup_request *asked = req->message;
-    fl_msg_pb_lookup_resp_for_bucket *answer = &lookup_answers(req)[index];
+    lookup_answer *answer = fl_visit_answer(req, index);
     fl_kv_tablet *kv;
     fluss_error_t err;
     if (answer->has_error_code) { /* its insert failed */
@@ -144,7 +135,8 @@ static void look_up(fl_request *req)
 
 static void insert_not_synced(fl_request *req, size_t index, const fluss_error_t *error)
 {
-    FL_SET_BUCKET_ERROR(req, &lookup_answers(req)[index], error->code, error);
+    lookup_answer *answer = fl_visit_answer(req, index);
+    FL_SET_BUCKET_ERROR(req, answer, error->code, error);
 }
 
 static fluss_code_t insert(fl_request *req, size_t index, fl_tablet *tablet, fluss_error_t *err)
@@ -165,7 +157,7 @@ static fluss_code_t insert(fl_request *req, size_t index, fl_tablet *tablet, flu
 
 static void insert_each(fl_request *req, size_t index, fl_tablet *tablet)
 {
-    fl_msg_pb_lookup_resp_for_bucket *answer = &lookup_answers(req)[index];
+    lookup_answer *answer = fl_visit_answer(req, index);
     fluss_error_t err;
     const fluss_code_t rc = insert(req, index, tablet, &err);
     FL_SET_BUCKET_ERROR(req, answer, rc, &err);
@@ -180,7 +172,7 @@ static const fl_write_steps insert_steps = {
 static fluss_code_t lookup_begin(fl_request *req, bool inserts, fluss_error_t *err)
 {
     const fl_msg_lookup_request *asked = req->message;
-    const size_t count = asked->buckets_req_count, size = sizeof(*lookup_answers(req));
+    const size_t count = asked->buckets_req_count, size = sizeof(lookup_answer);
     if (!inserts) {
         return fl_visit_new(req, sizeof(fl_visit), count, size, err);
     }
@@ -203,7 +195,7 @@ void fl_handle_lookup(fl_request *req)
     }
     for (size_t i = 0; i < asked->buckets_req_count; i++) {
         const fl_msg_pb_lookup_req_for_bucket *bucket = &asked->buckets_req[i];
-        fl_msg_pb_lookup_resp_for_bucket *answer = &lookup_answers(req)[i];
+        lookup_answer *answer = fl_visit_answer(req, i);
         FL_SET_BUCKET(req->state, i, answer, asked->table_id, bucket);
         answer->has_original_partition_name = bucket->has_original_partition_name;
         answer->original_partition_name = bucket->original_partition_name;
@@ -217,11 +209,7 @@ void fl_handle_lookup(fl_request *req)
 
 /* ---- PREFIX_LOOKUP ---- */
 
-static fl_msg_pb_prefix_lookup_resp_for_bucket *prefix_answers(const fl_request *req)
-{
-    const fl_visit *visit = req->state;
-    return visit->answers;
-}
+typedef fl_msg_pb_prefix_lookup_resp_for_bucket prefix_answer;
 
 /* All values of one prefix. They are counted first, so that the list's array can be taken at once.
  */
@@ -255,9 +243,7 @@ static fluss_code_t list_prefix(fl_request *req, fl_kv_tablet *kv, fl_slice pref
 
 static fluss_code_t list_prefixes(fl_request *req,
                                   const fl_msg_pb_prefix_lookup_req_for_bucket *bucket,
-                                  fl_tablet *tablet,
-                                  fl_msg_pb_prefix_lookup_resp_for_bucket *answer,
-                                  fluss_error_t *err)
+                                  fl_tablet *tablet, prefix_answer *answer, fluss_error_t *err)
 {
     fl_kv_tablet *kv;
     value_sink sink;
@@ -284,7 +270,7 @@ static void prefix_each(fl_request *req, size_t index, fl_tablet *tablet)
 {
     const fl_visit *visit = req->state;
     const fl_msg_prefix_lookup_request *asked = req->message;
-    fl_msg_pb_prefix_lookup_resp_for_bucket *answer = &prefix_answers(req)[index];
+    prefix_answer *answer = fl_visit_answer(req, index);
     fluss_error_t err;
     const fluss_code_t rc =
         tablet == NULL ? fl_visit_unknown(req, &visit->keys[index], &err)
@@ -305,7 +291,7 @@ void fl_handle_prefix_lookup(fl_request *req)
     const fl_msg_prefix_lookup_request *asked = req->message;
     const size_t count = asked->buckets_req_count;
     fluss_error_t err;
-    if (fl_visit_new(req, sizeof(fl_visit), count, sizeof(*prefix_answers(req)), &err) != 0) {
+    if (fl_visit_new(req, sizeof(fl_visit), count, sizeof(prefix_answer), &err) != 0) {
         fl_request_fail(req, &err);
         return;
     }
@@ -314,7 +300,8 @@ void fl_handle_prefix_lookup(fl_request *req)
     visit->done = prefix_done;
     for (size_t i = 0; i < count; i++) {
         const fl_msg_pb_prefix_lookup_req_for_bucket *bucket = &asked->buckets_req[i];
-        FL_SET_BUCKET(visit, i, &prefix_answers(req)[i], asked->table_id, bucket);
+        prefix_answer *answer = fl_visit_answer(req, i);
+        FL_SET_BUCKET(visit, i, answer, asked->table_id, bucket);
     }
     fl_visit_run(req);
 }

@@ -97,14 +97,6 @@ typedef struct partition_state {
     fl_partition *partition; /* to be added, or removed */
 } partition_state;
 
-static void create_spread(fl_change *change)
-{
-    const fl_msg_create_partition_response response = {0};
-    fl_request *req = change->context;
-    fl_tablet_ops_release(change);
-    fl_request_reply(req, &response);
-}
-
 static void spread_partition(fl_change *change, bool is_removal, void (*spread)(fl_change *))
 {
     fl_request *req = change->context;
@@ -133,7 +125,7 @@ static void create_committed(fl_change *change)
         fl_request_fail(req, &change->error);
         return;
     }
-    spread_partition(change, false, create_spread);
+    spread_partition(change, false, fl_reply_spread);
 }
 
 static fluss_code_t check_create(fl_request *req, fl_table *table, const fl_slice *values,
@@ -183,7 +175,6 @@ static fluss_code_t plan_create(fl_request *req, fl_kv_write *write, partition_s
 void fl_handle_create_partition(fl_request *req)
 {
     const fl_msg_create_partition_request *asked = req->message;
-    const fl_msg_create_partition_response response = {0};
     fluss_error_t err;
     fl_kv_write *write = fl_kv_write_new();
     partition_state *state = fl_arena_alloc(&req->arena, sizeof(*state));
@@ -201,21 +192,17 @@ void fl_handle_create_partition(fl_request *req)
     fl_kv_write_free(write);
     fl_partition_free(state->partition);
     /* The flag is misnamed in the protocol: it means "if it exists". */
-    if (rc == FLUSS_E_PARTITION_ALREADY_EXISTS && asked->ignore_if_not_exists) {
-        fl_request_reply(req, &response);
-    } else {
-        fl_request_fail(req, &err);
-    }
+    fl_request_fail_unless(
+        req, rc == FLUSS_E_PARTITION_ALREADY_EXISTS && asked->ignore_if_not_exists, &err);
 }
 
 static void drop_spread(fl_change *change)
 {
-    const fl_msg_drop_partition_response response = {0};
     fl_request *req = change->context;
     const partition_state *state = req->state;
     fl_tablet_ops_release(change);
     fl_partition_free(state->partition);
-    fl_request_reply(req, &response);
+    fl_request_reply_empty(req);
 }
 
 static void drop_committed(fl_change *change)
@@ -254,7 +241,6 @@ static fluss_code_t find_dropped(fl_request *req, partition_state *state, fluss_
 void fl_handle_drop_partition(fl_request *req)
 {
     const fl_msg_drop_partition_request *asked = req->message;
-    const fl_msg_drop_partition_response response = {0};
     fluss_error_t err;
     partition_state *state = fl_arena_alloc(&req->arena, sizeof(*state));
     fl_kv_write *write = fl_kv_write_new();
@@ -271,11 +257,8 @@ void fl_handle_drop_partition(fl_request *req)
         return;
     }
     fl_kv_write_free(write);
-    if (rc == FLUSS_E_PARTITION_NOT_EXISTS && asked->ignore_if_not_exists) {
-        fl_request_reply(req, &response);
-    } else {
-        fl_request_fail(req, &err);
-    }
+    fl_request_fail_unless(req, rc == FLUSS_E_PARTITION_NOT_EXISTS && asked->ignore_if_not_exists,
+                           &err);
 }
 
 /* ---- LIST_PARTITION_INFOS ---- */

@@ -49,6 +49,24 @@ FLUSS_CHECKED fluss_code_t fl_request_keep_text(fl_request *req, fl_frame *frame
 #define FL_SLICE_ARG(slice) \
     (int)((slice).size < 256 ? (slice).size : 256), (const char *)(slice).data
 
+/** Answer with an error, or that all is well where the request wants the error ignored. */
+static inline void fl_request_fail_unless(fl_request *request, bool is_ignored,
+                                          const fluss_error_t *error)
+{
+    if (is_ignored) {
+        fl_request_reply_empty(request);
+    } else {
+        fl_request_fail(request, error);
+    }
+}
+
+/** The last step of a change of tablets (fl_change_spread): an empty response. */
+static inline void fl_reply_spread(fl_change *change)
+{
+    fl_tablet_ops_release(change);
+    fl_request_reply_empty(change->context);
+}
+
 /** Answer that memory is out. */
 static inline void fl_request_fail_nomem(fl_request *request)
 {

@@ -9,15 +9,11 @@
 #include "server/visit.h"
 #include "server/write_join.h"
 
-static fl_msg_pb_produce_log_resp_for_bucket *answers_of(const fl_request *req)
-{
-    const fl_visit *visit = req->state;
-    return visit->answers;
-}
+typedef fl_msg_pb_produce_log_resp_for_bucket produce_answer;
 
 static void not_synced(fl_request *req, size_t index, const fluss_error_t *error)
 {
-    fl_msg_pb_produce_log_resp_for_bucket *answer = &answers_of(req)[index];
+    produce_answer *answer = fl_visit_answer(req, index);
     answer->has_base_offset = false;
     FL_SET_BUCKET_ERROR(req, answer, error->code, error);
 }
@@ -55,7 +51,7 @@ static fluss_code_t append(fl_request *req, size_t index, fl_tablet *tablet, int
 
 static void produce_each(fl_request *req, size_t index, fl_tablet *tablet)
 {
-    fl_msg_pb_produce_log_resp_for_bucket *answer = &answers_of(req)[index];
+    produce_answer *answer = fl_visit_answer(req, index);
     fluss_error_t err;
     const fluss_code_t rc = append(req, index, tablet, &answer->base_offset, &err);
     answer->has_base_offset = rc == 0;
@@ -83,14 +79,15 @@ void fl_handle_produce_log(fl_request *req)
     const fl_msg_produce_log_request *asked = req->message;
     fluss_error_t err;
     if (fl_check_write(req, asked->acks, &err) != 0 ||
-        fl_write_join_new(req, &steps, asked->buckets_req_count, sizeof(*answers_of(req)),
+        fl_write_join_new(req, &steps, asked->buckets_req_count, sizeof(produce_answer),
                           asked->timeout_ms, &err) != 0) {
         fl_request_fail(req, &err);
         return;
     }
     for (size_t i = 0; i < asked->buckets_req_count; i++) {
         const fl_msg_pb_produce_log_req_for_bucket *bucket = &asked->buckets_req[i];
-        FL_SET_BUCKET(req->state, i, &answers_of(req)[i], asked->table_id, bucket);
+        produce_answer *answer = fl_visit_answer(req, i);
+        FL_SET_BUCKET(req->state, i, answer, asked->table_id, bucket);
     }
     fl_visit_run_write(req);
 }

@@ -202,11 +202,10 @@ void fl_handle_get_producer_offsets(fl_request *req)
 
 static void deleted(fl_change *change)
 {
-    const fl_msg_delete_producer_offsets_response response = {0};
     if (change->error.code != 0) {
         fl_request_fail(change->context, &change->error);
     } else {
-        fl_request_reply(change->context, &response);
+        fl_request_reply_empty(change->context);
     }
 }
 

@@ -168,7 +168,6 @@ void fl_handle_acquire_kv_snapshot_lease(fl_request *req)
 void fl_handle_release_kv_snapshot_lease(fl_request *req)
 {
     const fl_msg_release_kv_snapshot_lease_request *asked = req->message;
-    const fl_msg_release_kv_snapshot_lease_response response = {0};
     fluss_error_t err;
     for (size_t i = 0; i < asked->buckets_to_release_count; i++) {
         if (check_kv_table(req, asked->buckets_to_release[i].table_id, &err) != 0) {
@@ -176,12 +175,11 @@ void fl_handle_release_kv_snapshot_lease(fl_request *req)
             return;
         }
     }
-    fl_request_reply(req, &response);
+    fl_request_reply_empty(req);
 }
 
 /* A lease that is not there is dropped without an error. */
 void fl_handle_drop_kv_snapshot_lease(fl_request *req)
 {
-    const fl_msg_drop_kv_snapshot_lease_response response = {0};
-    fl_request_reply(req, &response);
+    fl_request_reply_empty(req);
 }

@@ -48,14 +48,6 @@ static void free_create(create_state *state)
     state->table = NULL;
 }
 
-static void create_spread(fl_change *change)
-{
-    const fl_msg_create_table_response response = {0};
-    fl_request *req = change->context;
-    fl_tablet_ops_release(change);
-    fl_request_reply(req, &response);
-}
-
 static void create_committed(fl_change *change)
 {
     fl_request *req = change->context;
@@ -80,7 +72,7 @@ static void create_committed(fl_change *change)
         fl_request_fail_nomem(req);
         return;
     }
-    fl_change_spread(change, ops, fl_tablet_ops_fill(table, false, ops), create_spread);
+    fl_change_spread(change, ops, fl_tablet_ops_fill(table, false, ops), fl_reply_spread);
 }
 
 static fluss_code_t make_table(fl_request *req, fl_table_desc **desc, fl_kv_write *write,
@@ -148,23 +140,10 @@ out:
     if (state != NULL) {
         free_create(state);
     }
-    if (rc == FLUSS_E_TABLE_ALREADY_EXIST && asked->ignore_if_exists) {
-        const fl_msg_create_table_response response = {0};
-        fl_request_reply(req, &response);
-    } else {
-        fl_request_fail(req, &err);
-    }
+    fl_request_fail_unless(req, rc == FLUSS_E_TABLE_ALREADY_EXIST && asked->ignore_if_exists, &err);
 }
 
 /* ---- DROP_TABLE ---- */
-
-static void drop_spread(fl_change *change)
-{
-    const fl_msg_drop_table_response response = {0};
-    fl_request *req = change->context;
-    fl_tablet_ops_release(change);
-    fl_request_reply(req, &response);
-}
 
 static void drop_committed(fl_change *change)
 {
@@ -182,7 +161,7 @@ static void drop_committed(fl_change *change)
     const size_t count = fl_tablet_ops_fill(table, true, ops);
     fl_catalog_take_table(change->catalog, table);
     fl_table_free(table);
-    fl_change_spread(change, ops, count, drop_spread);
+    fl_change_spread(change, ops, count, fl_reply_spread);
 }
 
 void fl_handle_drop_table(fl_request *req)
@@ -191,12 +170,7 @@ void fl_handle_drop_table(fl_request *req)
     fluss_error_t err;
     fl_table *table = NULL;
     if (fl_find_table(req, &asked->table_path, &table, &err) != 0) {
-        if (asked->ignore_if_not_exists) {
-            const fl_msg_drop_table_response response = {0};
-            fl_request_reply(req, &response);
-        } else {
-            fl_request_fail(req, &err);
-        }
+        fl_request_fail_unless(req, asked->ignore_if_not_exists, &err);
         return;
     }
     fl_kv_write *write = fl_kv_write_new();

@@ -63,6 +63,13 @@ void fl_request_reply(fl_request *request, const void *message)
     go_home(request);
 }
 
+void fl_request_reply_empty(fl_request *request)
+{
+    static const char empty = 0; /* what protogen makes of a message without fields */
+    FL_ASSERT(fl_msg_struct_size(request->api->response) == sizeof(empty));
+    fl_request_reply(request, &empty);
+}
+
 void fl_request_fail(fl_request *request, const fluss_error_t *error)
 {
     /* Codes below -1 are for callers of the library, not for the wire. */

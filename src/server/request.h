@@ -44,6 +44,8 @@ void fl_request_walk_home(fl_request *request, fl_request_step step);
  * ends. The request must not be touched afterwards. bytes fields of 1 KiB and more must be kept by
  * fl_request_keep, or lie in the request's frame. */
 void fl_request_reply(fl_request *request, const void *message);
+/** Answer with a message of a response type that has no fields. */
+void fl_request_reply_empty(fl_request *request);
 /** Answer with an error. */
 void fl_request_fail(fl_request *request, const fluss_error_t *error);
 /** Keep a frame until the response is written. takes the reference in any case. */

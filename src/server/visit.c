@@ -30,6 +30,7 @@ fluss_code_t fl_visit_new(fl_request *request, size_t state_size, size_t count, 
     }
     FL_TRY(fl_visit_init(visit, request, count, err));
     visit->answers = fl_arena_array(&request->arena, count, answer_size);
+    visit->answer_size = answer_size;
     request->state = visit;
     return visit->answers != NULL ? 0 : fl_error_nomem(err);
 }

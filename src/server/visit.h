@@ -12,6 +12,7 @@ struct fl_visit {
     size_t count;
     fl_tablet_key *keys; /* in the request's arena */
     void *answers;       /* the same: one of the handler's for each bucket, in the same order */
+    size_t answer_size;
     /** @param tablet NULL: not on this server. Thread: the tablet's shard */
     void (*each)(fl_request *request, size_t index, fl_tablet *tablet);
     fl_request_step done;       /* at home */
@@ -32,6 +33,12 @@ FLUSS_CHECKED fluss_code_t fl_visit_new(fl_request *request, size_t state_size, 
 /** Make room for the keys of `count` buckets, which the caller fills, in a state that is there. */
 FLUSS_CHECKED fluss_code_t fl_visit_init(fl_visit *visit, fl_request *request, size_t count,
                                          fluss_error_t *err);
+/** The answer for the bucket at `index` of a request whose state fl_visit_new made. */
+static inline void *fl_visit_answer(const fl_request *request, size_t index)
+{
+    const fl_visit *visit = request->state;
+    return (char *)visit->answers + index * visit->answer_size;
+}
 /** Name a bucket as requests do. */
 static inline void fl_visit_set(fl_visit *visit, size_t index, int64_t table_id,
                                 bool has_partition_id, int64_t partition_id, int32_t bucket)
