@@ -93,21 +93,17 @@ static int append_all(appender *app)
 
 int cmd_append(int argc, char **argv)
 {
-    static const struct option options[] = {CLI_REMOTE_OPTIONS};
     appender app = {0};
     cli_begin(&app.remote, argv, usage);
-    int option;
-    while ((option = getopt_long(argc, argv, "s:j", options, NULL)) != -1) {
-        const int status = cli_option(&app.remote, option);
-        if (status != -1) {
-            return status;
-        }
+    int status = cli_read_options(&app.remote, argc, argv);
+    if (status != -1) {
+        return status;
     }
     fluss_path_t path;
     if (argc - optind != 1 || !cli_parse_path(argv[optind], &path)) {
         return cli_usage(&app.remote, "one argument is wanted, DATABASE.TABLE");
     }
-    int status = cli_connect(&app.remote);
+    status = cli_connect(&app.remote);
     if (status == CLI_OK) {
         status = open_writer(&app, path) == 0 ? append_all(&app) : cli_fail(&app.remote);
     }

@@ -8,19 +8,14 @@
 #include "output.h"
 #include "remote.h"
 
-static const struct option remote_options[] = {CLI_REMOTE_OPTIONS};
-
 /* Read the options of a command that has none of its own, and its single argument, which may be
  * missing only where `is_optional`. @return -1: go on, else the status to end with */
 static int read_arguments(cli_remote *remote, int argc, char **argv, bool is_optional,
                           char **argument)
 {
-    int option;
-    while ((option = getopt_long(argc, argv, "s:j", remote_options, NULL)) != -1) {
-        const int status = cli_option(remote, option);
-        if (status != -1) {
-            return status;
-        }
+    const int status = cli_read_options(remote, argc, argv);
+    if (status != -1) {
+        return status;
     }
     const int left = argc - optind;
     if (left > 1 || (left == 0 && !is_optional)) {

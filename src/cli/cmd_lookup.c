@@ -167,21 +167,17 @@ static int find_all(finder *self, char **arguments, size_t count)
 
 int cmd_lookup(int argc, char **argv)
 {
-    static const struct option options[] = {CLI_REMOTE_OPTIONS};
     finder self = {0};
     cli_begin(&self.remote, argv, usage);
-    int option;
-    while ((option = getopt_long(argc, argv, "s:j", options, NULL)) != -1) {
-        const int status = cli_option(&self.remote, option);
-        if (status != -1) {
-            return status;
-        }
+    int status = cli_read_options(&self.remote, argc, argv);
+    if (status != -1) {
+        return status;
     }
     fluss_path_t path;
     if (optind == argc || !cli_parse_path(argv[optind], &path)) {
         return cli_usage(&self.remote, "the first argument is DATABASE.TABLE");
     }
-    int status = cli_connect(&self.remote);
+    status = cli_connect(&self.remote);
     if (status == CLI_OK) {
         status = open_lookup(&self, path) == 0
                      ? find_all(&self, argv + optind + 1, (size_t)(argc - optind - 1))

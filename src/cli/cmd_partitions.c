@@ -10,8 +10,6 @@
 
 enum { PAIRS_MAX = 64 };
 
-static const struct option remote_options[] = {CLI_REMOTE_OPTIONS};
-
 typedef struct arguments {
     fluss_path_t path;
     fluss_kv_t pairs[PAIRS_MAX];
@@ -33,12 +31,9 @@ static bool read_pair(char *text, fluss_kv_t *pair)
 /* Read the command line and connect. @return -1: go on, else the status to end with */
 static int begin(cli_remote *remote, int argc, char **argv, bool needs_pairs, arguments *out)
 {
-    int option;
-    while ((option = getopt_long(argc, argv, "s:j", remote_options, NULL)) != -1) {
-        const int status = cli_option(remote, option);
-        if (status != -1) {
-            return status;
-        }
+    int status = cli_read_options(remote, argc, argv);
+    if (status != -1) {
+        return status;
     }
     if (optind == argc) {
         return cli_usage(remote, "an argument is missing");
@@ -58,7 +53,7 @@ static int begin(cli_remote *remote, int argc, char **argv, bool needs_pairs, ar
     if (needs_pairs && out->pair_count == 0) {
         return cli_usage(remote, "COLUMN=VALUE is missing");
     }
-    const int status = cli_connect(remote);
+    status = cli_connect(remote);
     return status == CLI_OK ? -1 : cli_end(remote, status);
 }
 

@@ -54,6 +54,19 @@ int cli_option(cli_remote *remote, int option)
     }
 }
 
+int cli_read_options(cli_remote *remote, int argc, char **argv)
+{
+    static const struct option options[] = {CLI_REMOTE_OPTIONS};
+    int option;
+    while ((option = getopt_long(argc, argv, "s:j", options, NULL)) != -1) {
+        const int status = cli_option(remote, option);
+        if (status != -1) {
+            return status;
+        }
+    }
+    return -1;
+}
+
 int cli_usage(const cli_remote *remote, const char *format, ...)
 {
     va_list args;

@@ -47,6 +47,8 @@ void cli_begin(cli_remote *remote, char **argv, const char *usage);
 /** Take one of the shared options. @return -1: taken; else the status to end with: --help was asked
  * for, the option is unknown or its value wrong, which was said */
 int cli_option(cli_remote *remote, int option);
+/** Take all options of a command that has none of its own. @return as cli_option */
+int cli_read_options(cli_remote *remote, int argc, char **argv);
 /** Say that the command line is wrong. @return CLI_USAGE */
 int cli_usage(const cli_remote *remote, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
