@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/containers.h"
 #include "base/log.h"
-#include "client/map.h"
 #include "client/metadata_private.h"
 #include "client/random.h"
 #include "protocol/messages.h"

@@ -193,7 +193,7 @@ static fluss_code_t merge_leaders(fl_metadata *metadata, int64_t table_id, int64
         entry->leaders.table_id = table_id;
         entry->leaders.partition_id = partition_id;
         HASH_ADD(hh, metadata->leaders, key, sizeof(entry->key), entry);
-        if (!FL_MAP_HAS(entry)) {
+        if (!FL_HASH_HAS(entry, hh)) {
             fl_free(entry);
             return fl_error_nomem(err);
         }
@@ -258,7 +258,7 @@ static fluss_code_t merge_partition(fl_metadata *metadata,
         fresh = known;
     } else {
         HASH_ADD_KEYPTR(hh, metadata->partitions, fresh->key, fresh->key_size, fresh);
-        if (!FL_MAP_HAS(fresh)) {
+        if (!FL_HASH_HAS(fresh, hh)) {
             fl_free(fresh);
             return fl_error_nomem(err);
         }
@@ -359,7 +359,7 @@ static fluss_code_t merge_name(fl_metadata *metadata, const fl_msg_pb_table_meta
     } else {
         known = fresh;
         HASH_ADD_KEYPTR(hh, metadata->names, known->key, known->key_size, known);
-        if (!FL_MAP_HAS(known)) {
+        if (!FL_HASH_HAS(known, hh)) {
             fl_free(known);
             return fl_error_nomem(err);
         }

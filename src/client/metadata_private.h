@@ -2,7 +2,7 @@
 /* The parts of metadata.c (requests) and metadata_cache.c (what is known). */
 #ifndef FL_METADATA_PRIVATE_H
 #define FL_METADATA_PRIVATE_H
-#include "client/map.h"
+#include "base/containers.h"
 #include "client/metadata.h"
 #include "protocol/messages.h"
 

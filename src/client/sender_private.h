@@ -13,7 +13,7 @@
 #define FL_SENDER_PRIVATE_H
 #include <pthread.h>
 
-#include "client/map.h"
+#include "base/containers.h"
 #include "client/sender.h"
 #include "client/table.h"
 #include "net/loop.h"

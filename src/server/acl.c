@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
-#include "server/hash_private.h"
+#include "base/containers.h"
 
 typedef struct entry {
     struct entry *next; /* of the resource */
@@ -25,7 +25,7 @@ typedef struct resource {
 
 struct fl_acls {
     resource *resources;
-    entry *first_added, *last_added;
+    entry *added; /* all, in the order in which they were added */
     size_t count;
     bool ignores_case;
 };
@@ -196,7 +196,7 @@ size_t fl_acls_count(const fl_acls *acls)
 
 void fl_acls_copy(const fl_acls *acls, fl_acl *out, size_t count)
 {
-    const entry *at = acls->first_added;
+    const entry *at = acls->added;
     for (size_t i = 0; i < count && at != NULL; i++, at = at->next_added) {
         out[i] = at->acl;
     }
@@ -307,30 +307,9 @@ bool fl_acls_add(fl_acls *acls, const fl_acl *acl)
     }
     made->next = of->first;
     of->first = made;
-    made->previous_added = acls->last_added;
-    if (acls->last_added != NULL) {
-        acls->last_added->next_added = made;
-    } else {
-        acls->first_added = made;
-    }
-    acls->last_added = made;
+    DL_APPEND2(acls->added, made, previous_added, next_added);
     acls->count++;
     return true;
-}
-
-static void unlink_added(fl_acls *acls, entry *which)
-{
-    if (which->previous_added != NULL) {
-        which->previous_added->next_added = which->next_added;
-    } else {
-        acls->first_added = which->next_added;
-    }
-    if (which->next_added != NULL) {
-        which->next_added->previous_added = which->previous_added;
-    } else {
-        acls->last_added = which->previous_added;
-    }
-    acls->count--;
 }
 
 void fl_acls_remove(fl_acls *acls, const fl_acl *acl)
@@ -341,7 +320,8 @@ void fl_acls_remove(fl_acls *acls, const fl_acl *acl)
         if (fl_acl_equal(&(*at)->acl, acl)) {
             entry *found = *at;
             *at = found->next;
-            unlink_added(acls, found);
+            DL_DELETE2(acls->added, found, previous_added, next_added);
+            acls->count--;
             fl_free(found);
             drop_if_empty(acls, of);
             return;

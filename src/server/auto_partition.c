@@ -161,15 +161,11 @@ fluss_code_t fl_auto_partition_check_value(const fl_table_info *info, const fl_s
 
 static fluss_code_t add_step(fl_auto_partition_check *self, step added, fluss_error_t *err)
 {
-    if (self->step_count == self->step_capacity) {
-        const size_t wanted = self->step_capacity == 0 ? 16 : self->step_capacity * 2;
-        step *grown = fl_realloc(self->steps, wanted * sizeof(*grown));
-        if (grown == NULL) {
-            return fl_error_nomem(err);
-        }
-        self->steps = grown;
-        self->step_capacity = wanted;
+    step *steps = fl_grow(self->steps, &self->step_capacity, self->step_count, sizeof(*steps));
+    if (steps == NULL) {
+        return fl_error_nomem(err);
     }
+    self->steps = steps;
     self->steps[self->step_count++] = added;
     return 0;
 }

@@ -8,10 +8,10 @@
  * (fl_change_spread), then ends. */
 #ifndef FL_CATALOG_H
 #define FL_CATALOG_H
+#include "base/containers.h"
 #include "net/loop.h"
 #include "server/acl.h"
 #include "server/cluster_config.h"
-#include "server/hash_private.h"
 #include "server/request.h"
 #include "server/table_info.h"
 #include "storage/kv_store.h"

@@ -3,6 +3,7 @@
 #include "server/prewrite.h"
 
 #include "base/alloc.h"
+#include "base/containers.h"
 
 enum { SLOT_COUNT_MIN = 64 };
 
@@ -36,7 +37,7 @@ static void free_list(fl_prewrite_entry *entry)
 void fl_prewrite_deinit(fl_prewrite *prewrite)
 {
     free_list(prewrite->first);
-    free_list(prewrite->kept_first);
+    free_list(prewrite->kept);
     fl_free(prewrite->slots);
     fl_prewrite_init(prewrite);
 }
@@ -203,16 +204,7 @@ const fl_prewrite_entry *fl_prewrite_first(const fl_prewrite *prewrite, int64_t 
  */
 static void drop_kept(fl_prewrite *prewrite, fl_prewrite_entry *entry)
 {
-    if (entry->previous != NULL) {
-        entry->previous->next = entry->next;
-    } else {
-        prewrite->kept_first = entry->next;
-    }
-    if (entry->next != NULL) {
-        entry->next->previous = entry->previous;
-    } else {
-        prewrite->kept_last = entry->previous;
-    }
+    DL_DELETE2(prewrite->kept, entry, previous, next);
     prewrite->kept_bytes -= size_of(entry);
     fl_free(entry);
 }
@@ -230,21 +222,14 @@ void fl_prewrite_keep(fl_prewrite *prewrite)
         entry->older = NULL;
     }
     entry->is_kept = true;
-    entry->next = NULL;
-    entry->previous = prewrite->kept_last;
-    if (prewrite->kept_last != NULL) {
-        prewrite->kept_last->next = entry;
-    } else {
-        prewrite->kept_first = entry;
-    }
-    prewrite->kept_last = entry;
+    DL_APPEND2(prewrite->kept, entry, previous, next);
     prewrite->kept_bytes += size_of(entry);
 }
 
 void fl_prewrite_shrink(fl_prewrite *prewrite, size_t bytes_max)
 {
     while (prewrite->kept_bytes > bytes_max) {
-        fl_prewrite_entry *entry = prewrite->kept_first;
+        fl_prewrite_entry *entry = prewrite->kept;
         if (entry->newer != NULL) {
             entry->newer->older = NULL;
         } else {

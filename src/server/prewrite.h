@@ -13,7 +13,7 @@
 
 typedef struct fl_prewrite_entry {
     struct fl_prewrite_entry *next;     /* pending: in log order; kept: the one kept after it */
-    struct fl_prewrite_entry *previous; /* kept: the one kept before it */
+    struct fl_prewrite_entry *previous; /* kept: as utlist has it */
     struct fl_prewrite_entry *older;    /* of the same key; NULL: the store has the one before */
     struct fl_prewrite_entry *newer;    /* of the same key */
     int64_t end_offset; /* applied once everything below this log offset is durable */
@@ -29,7 +29,7 @@ typedef struct fl_prewrite {
     fl_prewrite_entry **slots; /* open addressing; a power of two, or none */
     size_t slot_count, key_count;
     size_t bytes; /* of the pending entries */
-    fl_prewrite_entry *kept_first, *kept_last;
+    fl_prewrite_entry *kept;
     size_t kept_bytes;
 } fl_prewrite;
 

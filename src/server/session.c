@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/containers.h"
 #include "base/log.h"
 #include "base/varint.h"
 #include "server/catalog.h"
@@ -22,14 +23,7 @@
 
 static void unlink_request(fl_session *session, fl_request *request)
 {
-    if (request->previous != NULL) {
-        request->previous->next = request->next;
-    } else {
-        session->requests = request->next;
-    }
-    if (request->next != NULL) {
-        request->next->previous = request->previous;
-    }
+    DL_DELETE2(session->requests, request, previous, next);
     session->request_count--;
     session->request_bytes -= request->frame->size;
 }
@@ -40,14 +34,7 @@ static void free_if_over(fl_session *session)
         return;
     }
     fl_shard *shard = session->shard;
-    if (session->previous != NULL) {
-        session->previous->next = session->next;
-    } else {
-        shard->sessions = session->next;
-    }
-    if (session->next != NULL) {
-        session->next->previous = session->previous;
-    }
+    DL_DELETE2(shard->sessions, session, previous, next);
     fl_free(session);
     atomic_fetch_sub(&shard->server->connection_count, 1);
     fl_server_release(shard->server);
@@ -271,11 +258,7 @@ static void on_frame(fl_conn *conn, fl_frame *frame, void *context)
     request->session = session;
     request->frame = frame;
     request->api = &unknown_api;
-    request->next = session->requests;
-    if (session->requests != NULL) {
-        session->requests->previous = request;
-    }
-    session->requests = request;
+    DL_PREPEND2(session->requests, request, previous, next);
     session->request_count++;
     session->request_bytes += frame->size;
     fl_arena_init(&request->arena);
@@ -409,11 +392,7 @@ void fl_session_open(fl_shard *shard, const fl_endpoint *endpoint, int fd)
     find_peer(session, fd);
     (void)snprintf(session->user, sizeof(session->user), "ANONYMOUS");
     fl_access_begin(session);
-    session->next = shard->sessions;
-    if (session->next != NULL) {
-        session->next->previous = session;
-    }
-    shard->sessions = session;
+    DL_PREPEND2(shard->sessions, session, previous, next);
     const fl_conn_opts opts = {.frame_size_min = FL_REQUEST_HEADER_SIZE,
                                .frame_size_max = settings->request_size_max - 4,
                                .idle_timeout_ms = settings->idle_timeout,

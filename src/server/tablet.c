@@ -38,34 +38,16 @@ fluss_code_t fl_tablet_open(fl_tablet *tablet, fluss_error_t *err)
 
 /* ---- readers ---- */
 
-static void unlink_wait(fl_tablet *tablet, fl_fetch_wait *wait)
-{
-    if (wait->previous != NULL) {
-        wait->previous->next = wait->next;
-    } else {
-        tablet->fetches = wait->next;
-    }
-    if (wait->next != NULL) {
-        wait->next->previous = wait->previous;
-    }
-    wait->previous = wait->next = NULL;
-}
-
 void fl_tablet_arm(fl_tablet *tablet, fl_fetch_wait *wait)
 {
     wait->state = FL_WAIT_ARMED;
-    wait->previous = NULL;
-    wait->next = tablet->fetches;
-    if (wait->next != NULL) {
-        wait->next->previous = wait;
-    }
-    tablet->fetches = wait;
+    DL_PREPEND2(tablet->fetches, wait, previous, next);
 }
 
 void fl_tablet_disarm(fl_tablet *tablet, fl_fetch_wait *wait)
 {
     if (wait->state == FL_WAIT_ARMED) {
-        unlink_wait(tablet, wait);
+        DL_DELETE2(tablet->fetches, wait, previous, next);
         wait->state = FL_WAIT_IDLE;
     }
 }
@@ -74,7 +56,7 @@ void fl_tablet_wake(fl_tablet *tablet)
 {
     while (tablet->fetches != NULL) {
         fl_fetch_wait *wait = tablet->fetches;
-        unlink_wait(tablet, wait);
+        DL_DELETE2(tablet->fetches, wait, previous, next);
         wait->state = FL_WAIT_FIRED;
         fl_loop_post(wait->request->session->shard->loop, &wait->task);
     }

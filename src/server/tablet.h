@@ -4,8 +4,8 @@
  * said otherwise. */
 #ifndef FL_TABLET_H
 #define FL_TABLET_H
+#include "base/containers.h"
 #include "net/loop.h"
-#include "server/hash_private.h"
 #include "server/request.h"
 #include "server/table_info.h"
 #include "storage/log.h"

@@ -130,15 +130,7 @@ static fluss_code_t roll(fl_log_store *store, fluss_error_t *err)
         FL_TRY(fl_segment_seal(newest, err));
         FL_TRY(fl_log_write_snapshot(store, true, err));
     }
-    fl_segment *segment = fl_segment_new(store->opts.files, store->dir, store->end_offset);
-    if (segment == NULL) {
-        return fl_error_nomem(err);
-    }
-    const fluss_code_t rc = fl_log_add_segment(store, segment, err);
-    if (rc != 0) {
-        fl_segment_free(segment);
-        return rc;
-    }
+    FL_TRY(fl_log_add_segment(store, store->end_offset, err));
     if (newest == NULL) {
         store->start_offset = store->end_offset;
     }

@@ -56,8 +56,8 @@ static inline fl_segment *fl_log_newest(const fl_log_store *store)
     return store->segment_count == 0 ? NULL : store->segments[store->segment_count - 1];
 }
 
-/** Add a segment behind the others. takes it (only on success). */
-FLUSS_CHECKED fluss_code_t fl_log_add_segment(fl_log_store *store, fl_segment *segment,
+/** Add a segment behind the others. */
+FLUSS_CHECKED fluss_code_t fl_log_add_segment(fl_log_store *store, int64_t base_offset,
                                               fluss_error_t *err);
 /** The segment whose range holds an offset from start_offset on: the last with base <= offset. */
 size_t fl_log_segment_at(const fl_log_store *store, int64_t offset);

@@ -52,30 +52,14 @@ static bool has_suffix(const char *name, const char *suffix)
 
 static fluss_code_t note_snapshot(recovery *state, int64_t offset, fluss_error_t *err)
 {
-    if (state->snapshot_count == state->snapshot_capacity) {
-        const size_t capacity = state->snapshot_capacity == 0 ? 8 : state->snapshot_capacity * 2;
-        int64_t *snapshots = fl_realloc(state->snapshots, capacity * sizeof(*snapshots));
-        if (snapshots == NULL) {
-            return fl_error_nomem(err);
-        }
-        state->snapshots = snapshots;
-        state->snapshot_capacity = capacity;
-    }
-    state->snapshots[state->snapshot_count++] = offset;
-    return 0;
-}
-
-static fluss_code_t add_found_segment(fl_log_store *store, int64_t base_offset, fluss_error_t *err)
-{
-    fl_segment *segment = fl_segment_new(store->opts.files, store->dir, base_offset);
-    if (segment == NULL) {
+    int64_t *snapshots = fl_grow(state->snapshots, &state->snapshot_capacity, state->snapshot_count,
+                                 sizeof(*snapshots));
+    if (snapshots == NULL) {
         return fl_error_nomem(err);
     }
-    const fluss_code_t rc = fl_log_add_segment(store, segment, err);
-    if (rc != 0) {
-        fl_segment_free(segment);
-    }
-    return rc;
+    state->snapshots = snapshots;
+    state->snapshots[state->snapshot_count++] = offset;
+    return 0;
 }
 
 static fluss_code_t take_entry(fl_log_store *store, recovery *state, const char *name,
@@ -83,7 +67,7 @@ static fluss_code_t take_entry(fl_log_store *store, recovery *state, const char 
 {
     int64_t offset;
     if (parse_name(name, ".log", &offset)) {
-        return add_found_segment(store, offset, err);
+        return fl_log_add_segment(store, offset, err);
     }
     if (parse_name(name, ".writer_snapshot", &offset)) {
         return note_snapshot(state, offset, err);

@@ -119,18 +119,19 @@ uint64_t fl_log_store_size(const fl_log_store *store)
     return size;
 }
 
-fluss_code_t fl_log_add_segment(fl_log_store *store, fl_segment *segment, fluss_error_t *err)
+fluss_code_t fl_log_add_segment(fl_log_store *store, int64_t base_offset, fluss_error_t *err)
 {
-    if (store->segment_count == store->segment_capacity) {
-        const size_t capacity = store->segment_capacity == 0 ? 4 : store->segment_capacity * 2;
-        fl_segment **segments = fl_realloc(store->segments, capacity * sizeof(*segments));
-        if (segments == NULL) {
-            return fl_error_nomem(err);
-        }
-        store->segments = segments;
-        store->segment_capacity = capacity;
+    fl_segment **segments =
+        fl_grow(store->segments, &store->segment_capacity, store->segment_count, sizeof(*segments));
+    if (segments == NULL) {
+        return fl_error_nomem(err);
     }
-    store->segments[store->segment_count++] = segment;
+    store->segments = segments;
+    fl_segment *segment = fl_segment_new(store->opts.files, store->dir, base_offset);
+    if (segment == NULL) {
+        return fl_error_nomem(err);
+    }
+    segments[store->segment_count++] = segment;
     return 0;
 }
 
