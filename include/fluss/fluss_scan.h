@@ -133,8 +133,9 @@ FLUSS_API fluss_code_t fluss_unsubscribe(fluss_scanner_t *scanner, const fluss_b
                                          size_t n, fluss_error_t *err);
 
 /**
- * Copy the positions of all subscribed buckets: the next offset that a poll delivers, also past
- * rows that a filter hides.
+ * Copy the positions of all subscribed buckets: the offset after the rows that the user has got,
+ * also past rows that a filter hides. What a poll has ready counts once it is taken from its
+ * future.
  *
  * @param out  room for `cap` of them; may be NULL when cap is 0
  * @param cap  elements of `out`
@@ -159,7 +160,8 @@ FLUSS_API fluss_future_t *fluss_poll(fluss_scanner_t *scanner, int64_t timeout_m
  * thread.
  *
  * @param stop  n first offsets that are not read; NULL: the latest ones now, for all buckets
- * @param out   gives (out->release); holds the scanner until then; release is NULL on failure
+ * @param out   gives (out->release); holds the scanner until then; release is NULL on failure. The
+ *              positions are right once it is released: after the rows that were pulled
  * @return 0; FLUSS_KIND_STATE: another call is under way, or no subscription; FLUSS_KIND_ARGUMENT:
  *         a bucket that is not subscribed
  * Thread: the consumer. Source: ours; RecordBatchLogReader of fluss-rs.

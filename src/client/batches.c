@@ -61,6 +61,11 @@ size_t fluss_batches_count(const fluss_batches_t *batches)
     return batches != NULL ? batches->count : 0;
 }
 
+const fl_piece *fl_batches_piece(const fluss_batches_t *batches, size_t i)
+{
+    return batches->pieces[i];
+}
+
 /* ---- the change type column ---- */
 
 /* A struct array around another one's columns, with one more in front. */

@@ -139,12 +139,19 @@ static int64_t stop_of(fl_scanner *scanner, const fluss_bucket_t *id)
     return stop;
 }
 
-/* Cut off the rows from the stop offset on. */
-static fluss_code_t cut_end(fl_scanner *scanner, const fluss_position_t *first,
-                            struct ArrowArray *array, fluss_error_t *err)
+/* How many rows of a piece lie before an offset. */
+static int64_t count_before(const fl_piece *piece, int64_t stop)
 {
-    const int64_t stop = stop_of(scanner, &first->bucket);
-    const int64_t wanted = stop > first->offset ? stop - first->offset : 0;
+    int64_t count = piece->count;
+    while (count > 0 && fl_chunk_offset(piece->chunk, piece->from + count - 1) >= stop) {
+        count--;
+    }
+    return count;
+}
+
+/* Cut off the rows from the stop offset on. */
+static fluss_code_t cut_end(int64_t wanted, struct ArrowArray *array, fluss_error_t *err)
+{
     if (wanted >= array->length) {
         return 0;
     }
@@ -160,10 +167,11 @@ static fluss_code_t pull(stream *s, int64_t until_ms, struct ArrowArray *out, fl
     while (true) {
         while (s->next < fluss_batches_count(s->batches)) {
             struct ArrowSchema schema;
-            fluss_position_t first;
-            FL_TRY(fluss_batches_take(s->batches, s->next++, &schema, out, &first, NULL, err));
+            const fl_piece *piece = fl_batches_piece(s->batches, s->next);
+            const int64_t wanted = count_before(piece, stop_of(s->scanner, &piece->bucket));
+            FL_TRY(fluss_batches_take(s->batches, s->next++, &schema, out, NULL, NULL, err));
             schema.release(&schema);
-            const fluss_code_t rc = cut_end(s->scanner, &first, out, err);
+            const fluss_code_t rc = cut_end(wanted, out, err);
             if (rc != 0 || out->length == 0) {
                 out->release(out);
                 memset(out, 0, sizeof(*out));
@@ -230,17 +238,42 @@ static const char *get_last_error(struct ArrowArrayStream *out)
     return s->err.code != 0 ? s->err.message : NULL;
 }
 
+/* Lock: held. The offset of the first row of a bucket that was not pulled. */
+static int64_t first_left(const stream *s, const fl_scan_bucket *bucket)
+{
+    int64_t offset =
+        bucket->position < bucket->stop_offset ? bucket->position : bucket->stop_offset;
+    for (size_t i = s->next; i < fluss_batches_count(s->batches); i++) {
+        const fl_piece *piece = fl_batches_piece(s->batches, i);
+        if (piece->generation == bucket->generation && piece->start_offset < offset &&
+            fl_bucket_equal(&piece->bucket, &bucket->id)) {
+            offset = piece->start_offset;
+        }
+    }
+    return offset;
+}
+
+/* Lock: held. What lies behind the stops, and what nobody pulled, is for whoever reads next. */
+static void go_back(const stream *s)
+{
+    for (fl_scan_bucket *bucket = s->scanner->buckets; bucket != NULL; bucket = bucket->next) {
+        const int64_t left = first_left(s, bucket);
+        bucket->stop_offset = INT64_MAX;
+        if (left != bucket->position) {
+            fl_scanner_move(s->scanner, bucket, left);
+        }
+    }
+}
+
 static void release(struct ArrowArrayStream *out)
 {
     stream *s = out->private_data;
-    fluss_batches_free(s->batches);
     (void)pthread_mutex_lock(&s->scanner->lock);
-    for (fl_scan_bucket *bucket = s->scanner->buckets; bucket != NULL; bucket = bucket->next) {
-        bucket->stop_offset = INT64_MAX;
-    }
+    go_back(s);
     s->scanner->is_reading = false;
     const bool is_dropped = s->scanner->is_dropped;
     (void)pthread_mutex_unlock(&s->scanner->lock);
+    fluss_batches_free(s->batches);
     fl_client *client = s->client;
     if (is_dropped && !fl_client_is_forked(client)) {
         fl_scanner_end(s->scanner, client);

@@ -32,6 +32,24 @@ void fl_held_init(fl_held *held, fl_piece *pieces, fl_scanner *scanner, fl_clien
     if (scanner != NULL) {
         held->scanner = fl_scanner_ref(scanner);
         held->client = fl_client_ref(client);
+        (void)pthread_mutex_lock(&scanner->lock);
+        held->next = scanner->untaken;
+        if (held->next != NULL) {
+            held->next->link = &held->next;
+        }
+        held->link = &scanner->untaken;
+        scanner->untaken = held;
+        scanner->leaving = NULL;
+        (void)pthread_mutex_unlock(&scanner->lock);
+    }
+}
+
+/* Lock: held. */
+static void unlist(fl_held *held)
+{
+    *held->link = held->next;
+    if (held->next != NULL) {
+        held->next->link = held->link;
     }
 }
 
@@ -47,9 +65,15 @@ static void drop_scanner(fl_held *held)
 
 void fl_held_taken(fl_held *held)
 {
-    if (held->scanner != NULL) {
-        drop_scanner(held);
+    if (held->scanner == NULL) {
+        return;
     }
+    if (!fl_client_is_forked(held->client)) { /* a child's locks may never be free */
+        (void)pthread_mutex_lock(&held->scanner->lock);
+        unlist(held);
+        (void)pthread_mutex_unlock(&held->scanner->lock);
+    }
+    drop_scanner(held);
 }
 
 static void run_give_back(fl_task *task)
@@ -58,6 +82,10 @@ static void run_give_back(fl_task *task)
     fl_piece *pieces = held->pieces;
     fl_scanner *scanner = held->scanner;
     fl_client *client = held->client;
+    (void)pthread_mutex_lock(&scanner->lock);
+    unlist(held);
+    scanner->leaving = pieces;
+    (void)pthread_mutex_unlock(&scanner->lock);
     held->pieces = NULL;
     held->release(held);
     fl_scanner_give_back(scanner, pieces);

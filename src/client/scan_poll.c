@@ -214,6 +214,7 @@ void fl_scanner_serve(fl_scanner *scanner)
             (void)fl_client_closed_error(&err);
         } else {
             pieces = gather(scanner);
+            scanner->leaving = pieces;
             is_failed = pieces == NULL && take_failure(scanner, &err);
             is_over = pieces != NULL || is_failed || poll->is_immediate || scanner->is_woken ||
                       (poll->wants_progress && scanner->has_progress) ||
@@ -374,6 +375,7 @@ void fl_scanner_give_back(fl_scanner *scanner, fl_piece *pieces)
             fl_pieces_free(piece);
         }
     }
+    scanner->leaving = NULL;
     (void)pthread_mutex_unlock(&scanner->lock);
     fl_scanner_serve(scanner);
 }

@@ -111,9 +111,11 @@ struct fl_scanner {
     size_t buffered_bytes;
     fl_poll *poll;
     bool is_woken, has_progress, is_closed;
-    bool is_short;   /* memory was out: the poll that waits fails */
-    bool is_reading; /* a bounded read owns it */
-    bool is_dropped; /* the handle is gone: the bounded read ends the scanner */
+    bool is_short;           /* memory was out: the poll that waits fails */
+    bool is_reading;         /* a bounded read owns it */
+    bool is_dropped;         /* the handle is gone: the bounded read ends the scanner */
+    struct fl_held *untaken; /* results that the user has not got yet */
+    const fl_piece *leaving; /* pieces on their way into a result, or back out of one */
     int64_t polled_ms;
     /* loop only */
     fl_timer *timer; /* made before the first poll waits */
@@ -137,9 +139,13 @@ void fl_scanner_unref(fl_scanner *scanner);
 const fl_scan_plan *fl_scanner_plan(const fl_scanner *scanner, int64_t table_id);
 /** Lock: held. */
 fl_scan_bucket *fl_scanner_find(const fl_scanner *scanner, const fluss_bucket_t *id);
+/** Where the user is in a bucket: before what lies in results that he has not got. Lock: held. */
+int64_t fl_scanner_reached(const fl_scanner *scanner, const fl_scan_bucket *bucket);
 /** Add or move a bucket. Lock: held. */
 FLUSS_CHECKED fluss_code_t fl_scanner_place(fl_scanner *scanner, const fl_scan_plan *plan,
                                             const fluss_position_t *position, fluss_error_t *err);
+/** Read a bucket from another offset on. Lock: held. */
+void fl_scanner_move(fl_scanner *scanner, fl_scan_bucket *bucket, int64_t offset);
 /** Stop reading a bucket; nothing when it is not read. Lock: held. */
 void fl_scanner_remove(fl_scanner *scanner, const fluss_bucket_t *id);
 static inline bool fl_bucket_equal(const fluss_bucket_t *a, const fluss_bucket_t *b)
@@ -196,6 +202,7 @@ FLUSS_CHECKED fluss_code_t fl_batches_new(fl_piece *pieces, fl_scanner *scanner,
 /** What both have in common: pieces, and where they go when nobody takes them. */
 typedef struct fl_held {
     fl_task task;
+    struct fl_held *next, **link; /* in the scanner's untaken, while there is a scanner */
     fl_piece *pieces;
     fl_scanner *scanner;                   /* shares; NULL after it was taken */
     fl_client *client;                     /* shares; NULL with scanner */
@@ -209,6 +216,8 @@ void fl_held_taken(fl_held *held);
 void fl_held_end(fl_held *held);
 fl_held *fl_records_held(fluss_records_t *records);
 fl_held *fl_batches_held(fluss_batches_t *batches);
+/** The rows of a batch that was not taken out. @param i below the count */
+const fl_piece *fl_batches_piece(const fluss_batches_t *batches, size_t i);
 /** A leading `__change_type` column. */
 FLUSS_CHECKED fluss_code_t fl_prepend_types_array(const uint8_t *types, struct ArrowArray *array,
                                                   fluss_error_t *err);

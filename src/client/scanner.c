@@ -233,18 +233,10 @@ fl_scan_bucket *fl_scanner_find(const fl_scanner *scanner, const fluss_bucket_t 
     return bucket;
 }
 
-fluss_code_t fl_scanner_place(fl_scanner *scanner, const fl_scan_plan *plan,
-                              const fluss_position_t *position, fluss_error_t *err)
+/* Lock: held. What was fetched is forgotten. */
+static void place_at(fl_scanner *scanner, fl_scan_bucket *bucket, const fl_scan_plan *plan,
+                     const fluss_position_t *position)
 {
-    fl_scan_bucket *bucket = fl_scanner_find(scanner, &position->bucket);
-    if (bucket == NULL) {
-        bucket = fl_calloc(1, sizeof(*bucket));
-        if (bucket == NULL) {
-            return fl_error_nomem(err);
-        }
-        *scanner->bucket_last = bucket;
-        scanner->bucket_last = &bucket->next;
-    }
     fl_pieces_free(bucket->first);
     scanner->buffered_bytes -= bucket->buffered_bytes;
     fl_free(bucket->failure);
@@ -260,6 +252,27 @@ fluss_code_t fl_scanner_place(fl_scanner *scanner, const fl_scan_plan *plan,
         .fetch_bytes_max = (size_t)scanner->client->config->fetch_bucket_size_max.number,
     };
     bucket->last = &bucket->first;
+}
+
+void fl_scanner_move(fl_scanner *scanner, fl_scan_bucket *bucket, int64_t offset)
+{
+    const fluss_position_t position = {bucket->id, offset};
+    place_at(scanner, bucket, bucket->plan, &position);
+}
+
+fluss_code_t fl_scanner_place(fl_scanner *scanner, const fl_scan_plan *plan,
+                              const fluss_position_t *position, fluss_error_t *err)
+{
+    fl_scan_bucket *bucket = fl_scanner_find(scanner, &position->bucket);
+    if (bucket == NULL) {
+        bucket = fl_calloc(1, sizeof(*bucket));
+        if (bucket == NULL) {
+            return fl_error_nomem(err);
+        }
+        *scanner->bucket_last = bucket;
+        scanner->bucket_last = &bucket->next;
+    }
+    place_at(scanner, bucket, plan, position);
     return 0;
 }
 
@@ -304,6 +317,27 @@ fluss_code_t fluss_unsubscribe(fluss_scanner_t *scanner, const fluss_bucket_t *b
     return rc;
 }
 
+/* Lock: held. */
+static int64_t first_start(const fl_piece *piece, const fl_scan_bucket *bucket, int64_t offset)
+{
+    for (; piece != NULL; piece = piece->next) {
+        if (piece->generation == bucket->generation && piece->start_offset < offset &&
+            fl_bucket_equal(&piece->bucket, &bucket->id)) {
+            offset = piece->start_offset;
+        }
+    }
+    return offset;
+}
+
+int64_t fl_scanner_reached(const fl_scanner *scanner, const fl_scan_bucket *bucket)
+{
+    int64_t offset = first_start(scanner->leaving, bucket, bucket->position);
+    for (const fl_held *held = scanner->untaken; held != NULL; held = held->next) {
+        offset = first_start(held->pieces, bucket, offset);
+    }
+    return offset;
+}
+
 size_t fluss_positions(const fluss_scanner_t *scanner, fluss_position_t *out, size_t cap)
 {
     if (scanner == NULL) {
@@ -314,7 +348,8 @@ size_t fluss_positions(const fluss_scanner_t *scanner, fluss_position_t *out, si
     (void)pthread_mutex_lock(&core->lock);
     for (const fl_scan_bucket *bucket = core->buckets; bucket != NULL; bucket = bucket->next) {
         if (count < cap && out != NULL) {
-            out[count] = (fluss_position_t){.bucket = bucket->id, .offset = bucket->position};
+            out[count] = (fluss_position_t){.bucket = bucket->id,
+                                            .offset = fl_scanner_reached(core, bucket)};
         }
         count++;
     }

@@ -309,6 +309,73 @@ static void parity_positions(const char *servers, fluss_conn_t *conn)
     fluss_table_free(table);
 }
 
+static void parity_positions_of_what_was_taken(const char *servers, fluss_conn_t *conn)
+{
+    (void)servers;
+    fluss_error_t err = {0};
+    fluss_table_t *table = make_table(conn, "taken", columns, NULL, NULL);
+    fill(table, 0, 6);
+    fluss_scanner_t *scanner = open_scanner(table, NULL, 2);
+    fluss_position_t position;
+    fluss_future_t *poll = fluss_poll(scanner, WAIT_MS);
+    must(fluss_future_wait(poll, WAIT_MS, &err));
+    expect(fluss_positions(scanner, &position, 1) == 1 && position.offset == 2);
+    fluss_future_free(poll); /* nobody took it */
+    poll = fluss_poll(scanner, WAIT_MS);
+    must(fluss_future_wait(poll, WAIT_MS, &err));
+    expect(fluss_positions(scanner, &position, 1) == 1 && position.offset == 2);
+    fluss_records_t *records;
+    must(fluss_await_records(poll, WAIT_MS, &records, &err));
+    expect(fluss_records_count(records) == 4);
+    expect(fluss_positions(scanner, &position, 1) == 1 && position.offset == 6);
+    fluss_records_free(records);
+    fluss_scanner_free(scanner);
+    fluss_table_free(table);
+}
+
+static void parity_positions_of_what_was_pulled(const char *servers, fluss_conn_t *conn)
+{
+    (void)servers;
+    fluss_error_t err = {0};
+    fluss_table_t *table = make_table(conn, "pulled", columns, NULL, NULL);
+    for (int first = 0; first < 6; first += 2) {
+        fill(table, first, 2);
+    }
+    fluss_scanner_t *scanner = open_scanner(table, &as_batches, FLUSS_EARLIEST);
+    fluss_position_t position = {0};
+    struct ArrowArrayStream stream;
+    struct ArrowArray array;
+    must(fluss_read(scanner, NULL, 0, &stream, &err));
+    must(fluss_read_next(&stream, WAIT_MS, &array, &err));
+    const int64_t pulled = array.length;
+    array.release(&array);
+    stream.release(&stream);
+    expect(fluss_positions(scanner, &position, 1) == 1 && position.offset == pulled);
+    position.offset = 3; /* in the middle of a batch */
+    must(fluss_await(fluss_subscribe(scanner, &position, 1), WAIT_MS, &err));
+    position.offset = 5;
+    must(fluss_read(scanner, &position, 1, &stream, &err));
+    int64_t rows = 0;
+    while (fluss_read_next(&stream, WAIT_MS, &array, &err) == 0 && array.release != NULL) {
+        rows += array.length;
+        array.release(&array);
+    }
+    stream.release(&stream);
+    expect(rows == 2);
+    expect(fluss_positions(scanner, &position, 1) == 1 && position.offset == 5);
+    fluss_batches_t *batches;
+    fluss_position_t first = {0};
+    must(fluss_await_batches(fluss_poll(scanner, WAIT_MS), WAIT_MS, &batches, &err));
+    struct ArrowSchema schema;
+    must(fluss_batches_take(batches, 0, &schema, &array, &first, NULL, &err));
+    expect(first.offset == 5 && array.length == 1);
+    schema.release(&schema);
+    array.release(&array);
+    fluss_batches_free(batches);
+    fluss_scanner_free(scanner);
+    fluss_table_free(table);
+}
+
 static void parity_wakeup_and_close(const char *servers, fluss_conn_t *conn)
 {
     (void)servers;
@@ -408,6 +475,8 @@ int main(int argc, char **argv)
         PARITY(exact_filter),
         PARITY(progress_behind_a_filter),
         PARITY(positions),
+        PARITY(positions_of_what_was_taken),
+        PARITY(positions_of_what_was_pulled),
         PARITY(wakeup_and_close),
         PARITY(many_tables_in_one_scanner),
         PARITY(crc_switch),
