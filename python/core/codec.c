@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The types of a table's columns, made from trees that fluss._types parses out of type texts:
+/* The types of a table's columns, made from trees that fluss._type_texts parses out of type texts:
  * tree = (type, precision, scale, length, nullable, ((name, tree), …)). */
 #include "core.h"
 
@@ -18,9 +18,9 @@ static void type_deinit(fc_type *type)
     *type = (fc_type){0};
 }
 
-static int type_init(fc_type *type, PyObject *tree, int depth);
+static int type_init(fc_state *state, fc_type *type, PyObject *tree, int depth);
 
-static int children_init(fc_type *type, PyObject *children, int depth)
+static int children_init(fc_state *state, fc_type *type, PyObject *children, int depth)
 {
     const Py_ssize_t count = PyTuple_Size(children);
     if (count < 0 || depth > FC_DEPTH_MAX) {
@@ -45,14 +45,14 @@ static int children_init(fc_type *type, PyObject *children, int depth)
         Py_INCREF(name);
         PyUnicode_InternInPlace(&name);
         type->names[i] = name;
-        if (type_init(&type->children[i], tree, depth + 1) != 0) {
+        if (type_init(state, &type->children[i], tree, depth + 1) != 0) {
             return -1;
         }
     }
     return 0;
 }
 
-static int type_init(fc_type *type, PyObject *tree, int depth)
+static int type_init(fc_state *state, fc_type *type, PyObject *tree, int depth)
 {
     int code, precision, scale, length, nullable;
     PyObject *children;
@@ -65,7 +65,8 @@ static int type_init(fc_type *type, PyObject *tree, int depth)
     type->scale = (uint8_t)scale;
     type->length = length;
     type->nullable = nullable != 0;
-    return children_init(type, children, depth);
+    return fc_load_classes(state, type->type) == 0 ? children_init(state, type, children, depth)
+                                                   : -1;
 }
 
 PyObject *fc_codec_new(PyObject *module, PyObject *columns)
@@ -79,7 +80,7 @@ PyObject *fc_codec_new(PyObject *module, PyObject *columns)
     if (self != NULL) {
         self->state = state;
         self->row.type = FLUSS_ROW;
-        if (children_init(&self->row, tuple, 0) != 0) {
+        if (children_init(state, &self->row, tuple, 0) != 0) {
             Py_CLEAR(self);
         }
     }

@@ -59,12 +59,13 @@ typedef enum {
 typedef struct fc_state {
     PyTypeObject *future_type, *await_type, *loop_type, *handle_type, *writer_type;
     PyTypeObject *records_type, *record_type, *batch_type, *stream_type, *codec_type;
-    /* Of the standard library; the first two NULL until asyncio is needed, for it loads slowly. */
+    /* Of the standard library, which loads slowly: NULL until they are needed. */
     PyObject *cancelled_error, *running_loop, *copy_context;
-    PyObject *decimal, *datetime, *date, *time, *utc;
+    PyObject *decimal, *datetime, *date, *time, *utc; /* there for every codec that has the type */
     /* Given by the Python half: fluss._core.setup(). */
     PyObject *fluss_error, *make_bucket, *change_types, *make_record, *batch_class, *watch;
-    PyObject *odd, *precision_warning; /* module of odd values; class of warnings */
+    PyObject *precision_warning;
+    PyObject *odd; /* module of odd values; NULL until there is one */
     PyObject *names[FC_NAME_COUNT];
 } fc_state;
 
@@ -73,6 +74,12 @@ fc_state *fc_state_of(PyObject *module);
 PyObject *fc_refuse_new(PyTypeObject *type, PyObject *args, PyObject *keywords);
 /** asyncio.CancelledError; NULL: an exception. Borrowed. */
 PyObject *fc_cancelled_error(const fc_state *state);
+/** contextvars.copy_context(). New reference; NULL: an exception. */
+PyObject *fc_copy_context(const fc_state *state);
+/** The module of odd values; NULL: an exception. Borrowed. */
+PyObject *fc_odd(const fc_state *state);
+/** Load the classes of a type's values. @return -1: an exception */
+int fc_load_classes(fc_state *state, uint8_t type);
 /** Name of an object's type. New reference. */
 PyObject *fc_type_name_of(PyObject *object);
 extern PyType_Spec fc_future_spec, fc_await_spec, fc_await_before_am_send_spec, fc_loop_spec,

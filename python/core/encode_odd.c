@@ -9,7 +9,8 @@
 
 static PyObject *ask(const fc_encoder *encoder, const char *question, PyObject *value)
 {
-    return PyObject_CallMethod(encoder->state->odd, question, "(O)", value);
+    PyObject *odd = fc_odd(encoder->state);
+    return odd == NULL ? NULL : PyObject_CallMethod(odd, question, "(O)", value);
 }
 
 int fc_encode_loss(const fc_encoder *encoder, const fc_type *type, const char *what)
@@ -48,8 +49,10 @@ int fc_encode_stand_in(fc_encoder *encoder, const fc_type *type, PyObject *value
 /* The double of a number that is no float: the Python half says whether digits would be lost. */
 static int read_number(fc_encoder *encoder, const fc_type *type, PyObject *value, double *out)
 {
-    PyObject *number = PyObject_CallMethod(encoder->state->odd, "exact_float", "(Oi)", value,
-                                           type->type == FLUSS_FLOAT);
+    PyObject *odd = fc_odd(encoder->state);
+    PyObject *number = odd == NULL ? NULL
+                                   : PyObject_CallMethod(odd, "exact_float", "(Oi)", value,
+                                                         type->type == FLUSS_FLOAT);
     if (number == NULL) {
         return -1;
     }

@@ -190,7 +190,8 @@ static int encode_datetime(fc_encoder *encoder, const fc_type *type, PyObject *v
 static int encode_odd_moment(fc_encoder *encoder, const fc_type *type, PyObject *value,
                              fluss_datum_t *out)
 {
-    PyObject *known = PyObject_CallMethod(encoder->state->odd, "odd_moment", "(O)", value);
+    PyObject *odd = fc_odd(encoder->state);
+    PyObject *known = odd == NULL ? NULL : PyObject_CallMethod(odd, "odd_moment", "(O)", value);
     if (known == NULL) {
         return -1;
     }

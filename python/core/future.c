@@ -444,8 +444,7 @@ static PyObject *future_add_done_callback(fc_future *self, PyObject *args, PyObj
     if (loop == NULL) {
         return NULL;
     }
-    context = context == Py_None ? PyObject_CallObject(self->state->copy_context, NULL)
-                                 : Py_NewRef(context);
+    context = context == Py_None ? fc_copy_context(self->state) : Py_NewRef(context);
     const int rc = context == NULL ? -1 : add_callback(self, function, context, loop);
     Py_XDECREF(context);
     Py_DECREF(loop);

@@ -19,33 +19,70 @@ PyObject *fc_type_name_of(PyObject *object)
     return PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__name__");
 }
 
-static PyObject *import_name(const char *module_name, const char *name)
+/* What `member` of the state is: a module, or a name of it; NULL: an exception. Borrowed. Another
+ * thread may load it meanwhile. */
+static PyObject *load(PyObject *const *member, const char *module_name, const char *name)
 {
-    PyObject *module = PyImport_ImportModule(module_name);
-    PyObject *object = module == NULL ? NULL : PyObject_GetAttrString(module, name);
-    Py_XDECREF(module);
-    return object;
+    if (*member != NULL) {
+        return *member;
+    }
+    PyObject *object = PyImport_ImportModule(module_name);
+    if (object != NULL && name != NULL) {
+        PyObject *module = object;
+        object = PyObject_GetAttrString(module, name);
+        Py_DECREF(module);
+    }
+    if (*member == NULL) {
+        *(PyObject **)(uintptr_t)member = object;
+    } else {
+        Py_XDECREF(object);
+    }
+    return *member;
 }
 
 PyObject *fc_cancelled_error(const fc_state *state)
 {
-    if (state->cancelled_error == NULL) {
-        ((fc_state *)(uintptr_t)state)->cancelled_error = import_name("asyncio", "CancelledError");
-    }
-    return state->cancelled_error;
+    return load(&state->cancelled_error, "asyncio", "CancelledError");
 }
 
-static int import_standard(fc_state *state)
+PyObject *fc_copy_context(const fc_state *state)
 {
-    state->copy_context = import_name("contextvars", "copy_context");
-    state->decimal = import_name("decimal", "Decimal");
-    state->datetime = import_name("datetime", "datetime");
-    state->date = import_name("datetime", "date");
-    state->time = import_name("datetime", "time");
-    PyObject *timezone = import_name("datetime", "timezone");
-    state->utc = timezone == NULL ? NULL : PyObject_GetAttrString(timezone, "utc");
-    Py_XDECREF(timezone);
-    return PyErr_Occurred() ? -1 : 0;
+    PyObject *copy = load(&state->copy_context, "contextvars", "copy_context");
+    return copy == NULL ? NULL : PyObject_CallObject(copy, NULL);
+}
+
+PyObject *fc_odd(const fc_state *state)
+{
+    return load(&state->odd, "fluss._values", NULL);
+}
+
+static int load_utc(fc_state *state)
+{
+    PyObject *timezone = NULL;
+    if (state->utc == NULL && load(&timezone, "datetime", "timezone") != NULL) {
+        state->utc = PyObject_GetAttrString(timezone, "utc");
+        Py_DECREF(timezone);
+    }
+    return state->utc == NULL ? -1 : 0;
+}
+
+int fc_load_classes(fc_state *state, uint8_t type)
+{
+    switch (type) {
+    case FLUSS_DECIMAL:
+        return load(&state->decimal, "decimal", "Decimal") == NULL ? -1 : 0;
+    case FLUSS_DATE:
+    case FLUSS_TIME:
+    case FLUSS_TIMESTAMP:
+    case FLUSS_TIMESTAMP_LTZ:
+        return load(&state->datetime, "datetime", "datetime") != NULL &&
+                       load(&state->date, "datetime", "date") != NULL &&
+                       load(&state->time, "datetime", "time") != NULL
+                   ? load_utc(state)
+                   : -1;
+    default:
+        return 0;
+    }
 }
 
 static int intern_names(fc_state *state)
@@ -104,19 +141,19 @@ static int add_types(PyObject *module, fc_state *state)
                : -1;
 }
 
-/** setup(fluss_error, make_bucket, change_types, batch_class, watch, odd values, precision
- * warning): what the module needs of the Python half. */
+/** setup(fluss_error, make_bucket, change_types, batch_class, watch, precision warning): what the
+ * module needs of the Python half. */
 static PyObject *setup(PyObject *module, PyObject *args)
 {
     fc_state *state = fc_state_of(module);
-    PyObject *given[7];
-    if (!PyArg_ParseTuple(args, "OOO!O!OOO", &given[0], &given[1], &PyTuple_Type, &given[2],
-                          &PyType_Type, &given[3], &given[4], &given[5], &given[6])) {
+    PyObject *given[6];
+    if (!PyArg_ParseTuple(args, "OOO!O!OO", &given[0], &given[1], &PyTuple_Type, &given[2],
+                          &PyType_Type, &given[3], &given[4], &given[5])) {
         return NULL;
     }
-    PyObject **const targets[] = {
-        &state->fluss_error, &state->make_bucket, &state->change_types,     &state->batch_class,
-        &state->watch,       &state->odd,         &state->precision_warning};
+    PyObject **const targets[] = {&state->fluss_error,  &state->make_bucket,
+                                  &state->change_types, &state->batch_class,
+                                  &state->watch,        &state->precision_warning};
     for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
         PyObject *before = *targets[i];
         *targets[i] = Py_NewRef(given[i]);
@@ -199,7 +236,7 @@ static PyMethodDef module_methods[] = {
 static int module_exec(PyObject *module)
 {
     fc_state *state = fc_state_of(module);
-    if (import_standard(state) != 0 || intern_names(state) != 0 || add_types(module, state) != 0) {
+    if (intern_names(state) != 0 || add_types(module, state) != 0) {
         return -1;
     }
     PyMethodDef *const tables[] = {module_methods,    fc_admin_methods, fc_admin_call_methods,

@@ -14,7 +14,6 @@ pyfluss 1.0, and for the API before it, run unchanged.
 from __future__ import annotations
 
 from . import _core
-from . import _values as _odd
 from .errors import ErrorCode, FlussError, PrecisionWarning
 from .filters import ColumnRef, Predicate, col
 from .futures import FlussFuture
@@ -36,9 +35,7 @@ from .values import (
 )
 from .values import make_bucket as _make_bucket
 
-_core.setup(
-    FlussError, _make_bucket, tuple(ChangeType), RecordBatch, _watch, _odd, PrecisionWarning
-)
+_core.setup(FlussError, _make_bucket, tuple(ChangeType), RecordBatch, _watch, PrecisionWarning)
 
 from .admin import FlussAdmin  # noqa: E402 - these use the extension when they are imported
 from .config import Config  # noqa: E402

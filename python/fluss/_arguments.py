@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+
+from ._typing import Any
 
 
 def require(value: object, kind: type, name: str) -> None:

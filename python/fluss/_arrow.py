@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
-from typing import Any
 
 from . import _core
+from ._typing import Any
 
 
 class _SchemaCapsule:
@@ -55,9 +54,16 @@ def to_table(batches: list, schema: Any) -> Any:
     return pyarrow.concat_tables(tables, promote_options="default")
 
 
+def is_installed(name: str) -> bool:
+    """Whether a library can be imported, which this does not do."""
+    import importlib.util
+
+    return sys.modules.get(name) is not None or importlib.util.find_spec(name) is not None
+
+
 def require_library(name: str, method: str) -> None:
     """Refuse a call before it reads anything when the library of its answer is not installed."""
-    if sys.modules.get(name) is None and importlib.util.find_spec(name) is None:
+    if not is_installed(name):
         raise ModuleNotFoundError(
             f"{method}() needs {name}, which is not installed: pip install {name}", name=name
         )

@@ -8,17 +8,17 @@ logged and no thread runs."""
 from __future__ import annotations
 
 import sys
-import threading
-from typing import Any
+from _thread import allocate_lock
 
 from . import _core
+from ._typing import Any
 
 _END_S_MAX = 2
 _LEVELS = {3: 40, 4: 30, 6: 20, 7: 10}  # of syslog: of logging
 
 # The route, and the thread that empties it; of this process.
-_running: list[tuple[Any, threading.Thread]] = []
-_lock = threading.Lock()
+_running: list[tuple[Any, Any]] = []
+_lock = allocate_lock()
 
 
 def _emit(level: int, component: str, text: str) -> None:
@@ -35,6 +35,8 @@ def start() -> Any:
         if not _running and logging is not None:
             logger = logging.getLogger("fluss")
             if logger.hasHandlers():
+                import threading
+
                 route = _core.log_open(logger.isEnabledFor(logging.DEBUG))
                 pump = threading.Thread(
                     target=_core.log_pump, args=(route, _emit), name="fluss-log", daemon=True
@@ -54,5 +56,5 @@ def stop() -> None:
 def forget() -> None:
     """In a forked child: its parent's route is not its own."""
     global _lock
-    _lock = threading.Lock()
+    _lock = allocate_lock()
     _running.clear()

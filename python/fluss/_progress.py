@@ -3,40 +3,36 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 import time
-from typing import Any, Callable, Union
+from collections.abc import Callable
 
+from ._arrow import is_installed
+from ._typing import Any, Progressing
 from .errors import FlussError
 
-# None: a bar when the read is long and a terminal is there; True: a bar; False: nothing; else a
-# function that is called with the rows that were read and the rows there are.
-Wanted = Union[bool, None, Callable[[int, int], object]]
 _BAR_AFTER_S = 1.0
 
 
-def require_progress(progress: Wanted) -> Wanted:
+def require_progress(progress: Progressing) -> Progressing:
     """TypeError for what is no wish for progress."""
     if progress is not None and not isinstance(progress, bool) and not callable(progress):
         raise TypeError(
             f"progress must be a function, a bool or None, not {type(progress).__name__}"
         )
-    if progress is True and importlib.util.find_spec("tqdm") is None:
+    if progress is True and not is_installed("tqdm"):
         raise FlussError("progress=True draws a bar with tqdm, which is not installed")
     return progress
 
 
 def _is_terminal() -> bool:
-    return bool(getattr(sys.stderr, "isatty", bool)()) and (
-        importlib.util.find_spec("tqdm") is not None
-    )
+    return bool(getattr(sys.stderr, "isatty", bool)()) and is_installed("tqdm")
 
 
 class Progress:
     """Rows that were read, of how many. The total is asked for when something is shown."""
 
-    def __init__(self, wanted: Wanted, count_rows: Callable[[], int], title: str) -> None:
+    def __init__(self, wanted: Progressing, count_rows: Callable[[], int], title: str) -> None:
         self._call = wanted if callable(wanted) else None
         self._draws = wanted is True or (wanted is None and _is_terminal())
         self._due = time.monotonic() + (0 if wanted is True else _BAR_AFTER_S)

@@ -9,7 +9,8 @@ import enum
 import operator
 import struct
 from decimal import Decimal
-from typing import Any
+
+from ._typing import Any
 
 _FLOAT_DIGITS = 9  # as many decimal digits tell any two numbers of FLOAT apart
 

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from . import _core
 from ._arguments import flag, mapping, number, numbers, optional, pairs, several
+from ._typing import Any
 from .errors import FlussError
 from .futures import FlussFuture
 from .schema import Schema, TableDescriptor, TableInfo

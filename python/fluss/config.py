@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
-from typing import Any
 
 from . import _core
+from ._typing import Any
 from .errors import FlussError
 
 PASSWORD = "security.sasl.password"
@@ -78,6 +77,13 @@ _KEYS = {_form(key): key for key in _core.config_keys()}
 _OLDER = {"request.max.size": "writer.request-max-size", "bootstrap.server": "bootstrap.servers"}
 
 
+def _hint(form: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(form, _KEYS, 1)
+    return f"; did you mean {_KEYS[near[0]]!r}?" if near else ""
+
+
 def _canonical(key: str) -> str:
     """The official key for any accepted spelling."""
     if not isinstance(key, str):
@@ -86,9 +92,7 @@ def _canonical(key: str) -> str:
     found = _KEYS.get(form) or _OLDER.get(form)
     if found is not None:
         return found
-    near = difflib.get_close_matches(form, _KEYS, 1)
-    hint = f"; did you mean {_KEYS[near[0]]!r}?" if near else ""
-    raise FlussError(f"Unknown property: {key}{hint}")
+    raise FlussError(f"Unknown property: {key}{_hint(form)}")
 
 
 def _plain(key: str, text: str) -> str:

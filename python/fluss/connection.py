@@ -7,9 +7,9 @@ import atexit
 import os
 import time
 import weakref
-from typing import Any
 
 from . import _core, _logging
+from ._typing import Any
 from .admin import FlussAdmin
 from .config import Config
 from .errors import FlussError

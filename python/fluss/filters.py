@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import datetime
-import decimal
 from collections.abc import Iterable
-from typing import Any, NoReturn
 
 from . import _core
 from ._arguments import several
+from ._typing import Any
 from .errors import FlussError
 from .values import _Answer, require
 
@@ -28,35 +26,7 @@ _OPS = [
     "is_in",
     "not_in",
 ]
-_LITERALS = (
-    bool,
-    int,
-    float,
-    str,
-    bytes,
-    decimal.Decimal,
-    datetime.date,
-    datetime.time,
-    datetime.datetime,
-    type(None),
-)
-
 _LITERALS_MAX = 1 << 16  # of one condition; the limit of the C library
-
-# What is said of a literal that a column can't take.
-_MISFITS = {decimal.Decimal: "does not fit", float: "cannot be represented exactly by"}
-
-
-def _literal(value: Any, name: str) -> Any:
-    if isinstance(value, _LITERALS):
-        if isinstance(value, int) and not -(2**63) <= value < 2**63:
-            raise OverflowError(f"{value} does not fit 64 bits")
-        if isinstance(value, datetime.datetime) and value != value:
-            raise TypeError(f"Unsupported filter literal: {name} is NaT; use is_null()")
-        return value
-    if hasattr(type(value), "item"):  # numpy scalars
-        return _literal(value.item(), name)
-    raise TypeError(f"Unsupported filter literal: {name} of type {type(value).__name__}")
 
 
 class Predicate(_Answer):
@@ -83,11 +53,13 @@ class Predicate(_Answer):
     def __or__(self, other: Predicate) -> Predicate:
         return self._join("or", other) if isinstance(other, Predicate) else NotImplemented
 
-    def __bool__(self) -> NoReturn:
+    def __bool__(self) -> bool:
         raise TypeError("a Predicate has no truth value; combine with & and |, not with and, or")
 
     def _build(self, trees: dict[str, tuple]) -> Any:
         """The condition in the form of the C library, checked against the table's columns."""
+        from ._literals import require_exact
+
         if self._kind != "column":
             return _core.combine(self._kind == "and", [part._build(trees) for part in self._parts])
         column, operator, values = self._parts
@@ -105,7 +77,7 @@ class Predicate(_Answer):
         codec = _core.codec([(column, (*trees[column][:4], True, trees[column][5]))] * len(values))
         single = _core.codec([(column, (*trees[column][:4], True, trees[column][5]))])
         for value in values:
-            _require_exact(single, column, value)
+            require_exact(single, column, value)
         return _core.predicate(column, _OPS.index(operator), codec, tuple(values))
 
     def __repr__(self) -> str:
@@ -113,21 +85,6 @@ class Predicate(_Answer):
             return f"Compound({self._kind}: {', '.join(map(repr, self._parts))})"
         column, operator, values = self._parts
         return f"Predicate({column} {operator} {', '.join(map(repr, values))})"
-
-
-def _require_exact(codec: Any, column: str, value: Any) -> None:
-    """Refuse a literal of another type, or one that the column's type would round."""
-    try:
-        stored = codec.round_trip((value,), True)[column]
-    except FlussError as error:
-        how = _MISFITS.get(type(value), "does not match")
-        raise FlussError(f"literal {value!r} {how} column {column!r}: {error.message}") from None
-    if value is None or isinstance(value, (bool, str, bytes)):
-        return
-    if isinstance(value, datetime.datetime) and (value.tzinfo is None) != (stored.tzinfo is None):
-        stored = stored.replace(tzinfo=value.tzinfo)
-    if stored != value and value == value:
-        raise FlussError(f"literal {value!r} does not fit column {column!r} exactly")
 
 
 class ColumnRef:
@@ -144,7 +101,9 @@ class ColumnRef:
         return self._name
 
     def _test(self, operator: str, *values: Any, name: str = "value") -> Predicate:
-        literals = tuple(_literal(value, name) for value in values)
+        from ._literals import literal
+
+        literals = tuple(literal(value, name) for value in values)
         return Predicate._make(_kind="column", _parts=(self._name, operator, literals))
 
     def __eq__(self, value: Any) -> Predicate:  # type: ignore[override]
@@ -196,7 +155,7 @@ class ColumnRef:
     def not_in(self, values: Iterable[Any]) -> Predicate:
         return self._test("not_in", *_several(values), name="values element")
 
-    def __bool__(self) -> NoReturn:
+    def __bool__(self) -> bool:
         raise TypeError("a column has no truth value; compare it with something")
 
     __hash__ = None  # type: ignore[assignment]

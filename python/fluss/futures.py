@@ -8,10 +8,11 @@ await serve both.
 
 from __future__ import annotations
 
-import threading
-from typing import Any, Callable
+import operator
+from collections.abc import Callable
 
 from . import _core
+from ._typing import Any
 
 FlussFuture = _core.FlussFuture
 
@@ -109,10 +110,19 @@ _REFLECTED = {
 }
 
 
-def _forward(name: str) -> Callable[..., Any]:
+def _copy(value: Any) -> Any:
     import copy
-    import operator
 
+    return copy.copy(value)
+
+
+def _deepcopy(value: Any, memo: dict) -> Any:
+    import copy
+
+    return copy.deepcopy(value, memo)
+
+
+def _forward(name: str) -> Callable[..., Any]:
     builtin: Callable[..., Any] | None = {
         "len": len,
         "iter": iter,
@@ -122,7 +132,8 @@ def _forward(name: str) -> Callable[..., Any]:
         "format": format,
         "bool": bool,
         "dir": dir,
-        "copy": copy.copy,
+        "copy": _copy,
+        "deepcopy": _deepcopy,
         "contains": operator.contains,
         "getitem": operator.getitem,
         "setitem": operator.setitem,
@@ -203,8 +214,14 @@ def in_thread(kind: type, work: Callable[[Any], Any]) -> Any:
         else:
             FlussFuture._set_result(promise, value)
 
-    threading.Thread(target=run, name="fluss-read", daemon=True).start()
+    _start_thread("fluss-read", run)
     return promise
+
+
+def _start_thread(name: str, target: Callable[..., None], *args: Any) -> None:
+    import threading
+
+    threading.Thread(target=target, args=args, name=name, daemon=True).start()
 
 
 def failed(error: BaseException, kind: type = FlussFuture) -> Any:
@@ -223,6 +240,4 @@ def resolved(value: Any, kind: type = FlussFuture) -> Any:
 
 def watch(future: Any) -> None:
     """Wait for a future in a thread, where no event loop can be told by its queue."""
-    threading.Thread(
-        target=FlussFuture._watch, args=(future,), name="fluss-wait", daemon=True
-    ).start()
+    _start_thread("fluss-wait", FlussFuture._watch, future)

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from . import _core
 from ._arguments import several
+from ._typing import Any
 from .errors import FlussError
 from .futures import FlussFuture
 from .values import _Answer

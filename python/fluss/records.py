@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Callable
+from collections.abc import Callable, Iterator
 
 from . import _arrow, _core
+from ._typing import Any
 from .futures import FlussFuture
 from .values import TableBucket, _Answer
 

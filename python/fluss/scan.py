@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from . import _arrow, _core
 from ._arguments import flag, numbers
-from ._progress import Progress, Wanted, require_progress
+from ._progress import Progress, require_progress
+from ._typing import Any, Progressing
 from .errors import FlussError
 from .filters import Predicate
 from .futures import DeferredFrame, DeferredTable, FlussFuture, failed, in_thread, resolved
@@ -151,7 +151,7 @@ class TableScan(_Answer):
             for number in numbers
         ]
 
-    def _read_rows(self, kind: type, convert: Callable[[Any], Any], progress: Wanted) -> Any:
+    def _read_rows(self, kind: type, convert: Callable[[Any], Any], progress: Progressing) -> Any:
         """The current rows of a primary-key table; all buckets are read side by side."""
         require_progress(progress)
         if self._predicate is not None:
@@ -180,7 +180,7 @@ class TableScan(_Answer):
 
         return in_thread(kind, work)
 
-    def to_arrow(self, *, progress: Wanted = None) -> Any:
+    def to_arrow(self, *, progress: Progressing = None) -> Any:
         """All rows as one pyarrow.Table: of a log table up to now, of a primary-key table those
         that are current.
 
@@ -197,7 +197,7 @@ class TableScan(_Answer):
             return scanner.to_arrow(progress=progress)
         return scanner._nothing(DeferredTable)
 
-    def to_pandas(self, *, progress: Wanted = None) -> Any:
+    def to_pandas(self, *, progress: Progressing = None) -> Any:
         """The same as one pandas.DataFrame."""
         _arrow.require_library("pandas", "to_pandas")
         if self._table.has_primary_key():
@@ -207,7 +207,7 @@ class TableScan(_Answer):
             return scanner.to_pandas(progress=progress)
         return scanner._nothing(DeferredFrame)
 
-    def to_polars(self, *, progress: Wanted = None) -> FlussFuture:
+    def to_polars(self, *, progress: Progressing = None) -> FlussFuture:
         """The same as a future of one polars.DataFrame."""
         _arrow.require_library("polars", "to_polars")
         if self._table.has_primary_key():
@@ -217,7 +217,7 @@ class TableScan(_Answer):
             return scanner.to_polars(progress=progress)
         return scanner._nothing(FlussFuture)
 
-    def changelog_to_arrow(self, *, progress: Wanted = None) -> Any:
+    def changelog_to_arrow(self, *, progress: Progressing = None) -> Any:
         """All changes up to now as one pyarrow.Table, in the order of each bucket. Before the
         table's columns are `_change_type` ("+A", "+I", "-U", "+U", "-D"), `_log_offset` and
         `_commit_timestamp` (when the server wrote the change)."""

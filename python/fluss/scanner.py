@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, Union
 
 from . import _arrow, _core
 from ._arguments import mapping
-from ._progress import Progress, Wanted, require_progress
+from ._progress import Progress, require_progress
+from ._typing import Any, Progressing, Start
 from .errors import ErrorCode, FlussError
 from .futures import (
     Deferred,
@@ -33,7 +32,6 @@ from .values import (
 )
 
 _POLL_MS = 1000
-Start = Union[int, OffsetSpec]
 
 
 class LogScanner(_Answer):
@@ -334,7 +332,7 @@ class LogScanner(_Answer):
 
     # --- bounded reads ---
 
-    def to_arrow(self, *, progress: Wanted = None) -> Any:
+    def to_arrow(self, *, progress: Progressing = None) -> Any:
         """All rows of the subscribed buckets up to now, as one pyarrow.Table.
 
         Args:
@@ -342,12 +340,12 @@ class LogScanner(_Answer):
         """
         return self._start_reading("to_arrow", DeferredTable, lambda table: table, progress)
 
-    def to_pandas(self, *, progress: Wanted = None) -> Any:
+    def to_pandas(self, *, progress: Progressing = None) -> Any:
         """All rows of the subscribed buckets up to now, as one pandas.DataFrame."""
         _arrow.require_library("pandas", "to_pandas")
         return self._start_reading("to_pandas", DeferredFrame, _to_pandas, progress)
 
-    def to_polars(self, *, progress: Wanted = None) -> FlussFuture:
+    def to_polars(self, *, progress: Progressing = None) -> FlussFuture:
         """A future of all rows of the subscribed buckets up to now, as one polars.DataFrame."""
         _arrow.require_library("polars", "to_polars")
         return self._start_reading("to_polars", FlussFuture, _arrow.to_polars, progress)
@@ -360,7 +358,7 @@ class LogScanner(_Answer):
         return resolved(_arrow.to_polars(empty) if kind is FlussFuture else empty, kind)
 
     def _start_reading(
-        self, method: str, kind: type, convert: Callable[[Any], Any], progress: Wanted
+        self, method: str, kind: type, convert: Callable[[Any], Any], progress: Progressing
     ) -> Any:
         """Read in a thread, after a read that is under way: older programs ask for a table and a
         frame one after the other and look at both later."""
@@ -370,8 +368,10 @@ class LogScanner(_Answer):
 
         def work(future: Any) -> Any:
             if before is not None:
-                with contextlib.suppress(_core.cancelled_error()):
+                try:
                     FlussFuture.exception(before)
+                except _core.cancelled_error():
+                    pass
             return convert(self._read_all(schema, future, progress))
 
         self._reading = in_thread(kind, work)
@@ -392,7 +392,7 @@ class LogScanner(_Answer):
             _core.subscribe(reader, positions)
         return _core.read(reader, None), positions
 
-    def _progress(self, wanted: Wanted, positions: list[tuple]) -> Progress:
+    def _progress(self, wanted: Progressing, positions: list[tuple]) -> Progress:
         def count_rows() -> int:
             latest = OffsetSpec.latest()
             ends = [self._list_offsets(p, [b], latest)[b] for _, p, b, _ in positions]
@@ -400,7 +400,7 @@ class LogScanner(_Answer):
 
         return Progress(wanted, count_rows, self._table._name())
 
-    def _read_all(self, schema: Any, future: Any, progress: Wanted) -> Any:
+    def _read_all(self, schema: Any, future: Any, progress: Progressing) -> Any:
         stream, positions = self._start_read(remembered=True)
         found = list(self._backlog)
         self._backlog = deque()
@@ -445,7 +445,7 @@ class LogScanner(_Answer):
         self._reader = weakref.ref(feed)
         return pyarrow.RecordBatchReader.from_batches(schema, feed)
 
-    def _read_changes(self, progress: Wanted) -> Any:
+    def _read_changes(self, progress: Progressing) -> Any:
         """All changes of the subscribed buckets up to now, in a thread."""
         schema = self._arrow_schema()
         starts = _core.positions(self._open_handle())

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from . import _arrow, _core, _types
+from . import _arrow, _core
 from ._arguments import optional, texts
+from ._types import spell
+from ._typing import Any
 from .errors import FlussError
 from .values import TablePath, _Answer, require
 
@@ -62,11 +63,13 @@ class Schema:
             >>> Schema.from_text("id INT NOT NULL, name STRING COMMENT 'who', PRIMARY KEY (id)")
             Schema: columns=[("id", "int NOT NULL"), ("name", "string")], primary_keys=['id']
         """
+        from ._type_texts import parse_columns
+
         require(text, str, "text")
         keys = names_of(primary_keys, "primary_keys")
         optional(auto_increment_column, str, "auto_increment_column")
         try:
-            columns, key = _types.parse_columns(text)
+            columns, key = parse_columns(text)
             if key and keys:
                 raise FlussError("the primary key is given in the text and as primary_keys")
             handle = _core.new_schema(tuple(columns), key or keys or None, auto_increment_column)
@@ -91,14 +94,17 @@ class Schema:
         return self._handle
 
     def _trees(self) -> dict[str, tuple]:
-        return {name: _types.parse(type_) for name, type_, _ in self._columns}
+        """The type of each column, as a tree."""
+        from ._type_texts import parse
+
+        return {name: parse(type_) for name, type_, _ in self._columns}
 
     def get_column_names(self) -> list[str]:
         return [name for name, _, _ in self._columns]
 
     def get_column_types(self) -> list[str]:
         """Types in lower case, "int NOT NULL"."""
-        return [_types.spell(_types.parse(type_)) for _, type_, _ in self._columns]
+        return [spell(tree) for tree in self._trees().values()]
 
     def get_columns(self) -> list[tuple[str, str]]:
         return list(zip(self.get_column_names(), self.get_column_types()))

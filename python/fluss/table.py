@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from . import _arrow, _core
 from ._arguments import numbers
-from ._progress import Wanted
+from ._typing import Any, Progressing
 from .errors import FlussError
 from .futures import FlussFuture
 from .lookup import Lookuper, PrefixLookuper, columns_of
@@ -47,15 +46,15 @@ class FlussTable(_Answer):
         """Read the table."""
         return TableScan._of(self)
 
-    def to_arrow(self, *, progress: Wanted = None) -> Any:
+    def to_arrow(self, *, progress: Progressing = None) -> Any:
         """All rows as one pyarrow.Table; see `TableScan.to_arrow`."""
         return self.new_scan().to_arrow(progress=progress)
 
-    def to_pandas(self, *, progress: Wanted = None) -> Any:
+    def to_pandas(self, *, progress: Progressing = None) -> Any:
         """All rows as one pandas.DataFrame."""
         return self.new_scan().to_pandas(progress=progress)
 
-    def to_polars(self, *, progress: Wanted = None) -> FlussFuture:
+    def to_polars(self, *, progress: Progressing = None) -> FlussFuture:
         """A future of all rows as one polars.DataFrame."""
         return self.new_scan().to_polars(progress=progress)
 

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from . import _arrow, _core, _types
+from ._typing import Any
 from .errors import FlussError
 from .futures import FlussFuture, settled
 

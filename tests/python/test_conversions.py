@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from fluss import _core, _types
+from fluss import _core, _type_texts
 
 D = decimal.Decimal
 UTC = datetime.timezone.utc
@@ -28,7 +28,7 @@ T = datetime.datetime
 
 def stored(type_text, value):
     """What a column of that type gives back for a value."""
-    codec = _core.codec([("x", _types.parse(type_text))])
+    codec = _core.codec([("x", _type_texts.parse(type_text))])
     return codec.round_trip({"x": value})["x"]
 
 
@@ -220,7 +220,7 @@ def test_value_is_refused_with_the_columns_name_or_reason(type_text, value, mess
 
 
 def two_columns():
-    return _core.codec([("a", _types.parse("INT NOT NULL")), ("b", _types.parse("STRING"))])
+    return _core.codec([("a", _type_texts.parse("INT NOT NULL")), ("b", _type_texts.parse("STRING"))])
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ def test_missing_nullable_column_is_null():
 
 
 def test_many_columns_and_nested_values_use_memory_beyond_the_inline_room():
-    columns = [(f"c{i}", _types.parse("ARRAY<STRING>")) for i in range(200)]
+    columns = [(f"c{i}", _type_texts.parse("ARRAY<STRING>")) for i in range(200)]
     row = {name: [f"{name}-{k}" for k in range(20)] for name, _ in columns}
     assert _core.codec(columns).round_trip(row) == row
 
