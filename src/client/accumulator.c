@@ -204,7 +204,8 @@ static bool has_memory(const fl_sender *sender)
            atomic_load(&sender->is_closed);
 }
 
-fluss_code_t fl_sender_wait_memory(fl_sender *sender, fluss_error_t *err)
+/* Wait for buffer memory. */
+static fluss_code_t wait_memory(fl_sender *sender, fluss_error_t *err)
 {
     if (FL_LIKELY(has_memory(sender))) {
         return 0;
@@ -271,7 +272,8 @@ static void post(fl_write_bucket *bucket)
     fl_loop_post(bucket->partition->table->sender->client->loop, &bucket->task);
 }
 
-void fl_bucket_encode(fl_write_bucket *bucket, fl_batch *batch)
+/* Encode a batch that was queued, and tell the loop. Lock: none held. */
+static void encode(fl_write_bucket *bucket, fl_batch *batch)
 {
     fl_batch_encode(bucket->partition->table->sender, batch);
     (void)pthread_mutex_lock(&bucket->lock);
@@ -379,7 +381,7 @@ fluss_code_t fl_accumulate_row(fl_writer *writer, fl_write_bucket *bucket,
         (size_t)atomic_load_explicit(&writer->target->batch_bytes, memory_order_relaxed);
     fl_batch *stale = NULL, *full = NULL;
     FL_TRY(check_row_size(writer, values, err));
-    FL_TRY(fl_sender_wait_memory(writer->client->sender, err));
+    FL_TRY(wait_memory(writer->client->sender, err));
     (void)pthread_mutex_lock(&bucket->lock);
     if (bucket->open != NULL && !fl_stream_equal(&bucket->open->stream, &writer->stream)) {
         stale = fl_bucket_close_open(bucket);
@@ -396,10 +398,10 @@ fluss_code_t fl_accumulate_row(fl_writer *writer, fl_write_bucket *bucket,
         post(bucket);
     }
     if (stale != NULL) {
-        fl_bucket_encode(bucket, stale);
+        encode(bucket, stale);
     }
     if (full != NULL) {
-        fl_bucket_encode(bucket, full);
+        encode(bucket, full);
     }
     if (rc == 0) {
         fl_metric_add(&writer->client->metrics.rows_written, 1);
@@ -412,7 +414,7 @@ fluss_code_t fl_accumulate_array(fl_writer *writer, fl_write_bucket *bucket,
                                  int64_t row_count, fl_ack ack, fluss_error_t *err)
 {
     fl_sender *sender = writer->client->sender;
-    FL_TRY(fl_sender_wait_memory(sender, err));
+    FL_TRY(wait_memory(sender, err));
     fl_batch *batch = fl_batch_new(sender, bucket, &writer->stream);
     if (batch == NULL) {
         return fl_error_nomem(err);
@@ -445,9 +447,9 @@ fluss_code_t fl_accumulate_array(fl_writer *writer, fl_write_bucket *bucket,
         return rc;
     }
     if (stale != NULL) {
-        fl_bucket_encode(bucket, stale);
+        encode(bucket, stale);
     }
-    fl_bucket_encode(bucket, batch);
+    encode(bucket, batch);
     fl_metric_add(&writer->client->metrics.rows_written, row_count);
     return 0;
 }

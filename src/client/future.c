@@ -106,7 +106,8 @@ fl_queue_link *fl_future_link(fluss_future_t *future)
     return &future->link;
 }
 
-void fl_value_free(fl_value *value)
+/* Free what a value holds. */
+static void free_value(fl_value *value)
 {
     switch (value->kind) {
     case FL_VALUE_CONN:
@@ -140,7 +141,7 @@ static void unref(fluss_future_t *future)
         return;
     }
     if (!future->is_taken && future->code == 0) {
-        fl_value_free(&future->value);
+        free_value(&future->value);
     }
     if (future->link.queue != NULL) {
         fl_queue_unref(future->link.queue);
@@ -210,7 +211,7 @@ bool fl_future_complete(fluss_future_t *future, fl_value value)
 void fl_future_complete_or_free(fluss_future_t *future, fl_value value)
 {
     if (!fl_future_complete(future, value)) {
-        fl_value_free(&value);
+        free_value(&value);
     }
 }
 
@@ -430,7 +431,7 @@ static fluss_code_t await_object(fluss_future_t *future, int64_t timeout_ms, fl_
     if (out != NULL) {
         *out = rc == 0 ? value.v.object : NULL;
     } else if (rc == 0) {
-        fl_value_free(&value);
+        free_value(&value);
     }
     return rc;
 }
@@ -462,7 +463,7 @@ fluss_code_t fluss_await_schema(fluss_future_t *future, int64_t timeout_ms, flus
     if (out != NULL) {
         *out = rc == 0 ? value.v.object : NULL;
     } else if (rc == 0) {
-        fl_value_free(&value);
+        free_value(&value);
     }
     if (schema_id != NULL) {
         *schema_id = rc == 0 ? value.schema_id : 0;

@@ -45,8 +45,6 @@ void fl_future_complete_i64(fluss_future_t *future, int64_t number);
 void fl_future_fail(fluss_future_t *future, const fluss_error_t *err);
 /** Whether nobody waits any more: cancelled, or freed by the user. Thread: any. */
 bool fl_future_is_abandoned(const fluss_future_t *future);
-/** Free what a value holds. */
-void fl_value_free(fl_value *value);
 
 /* ---- between future.c and queue.c ---- */
 typedef struct fl_queue_link {

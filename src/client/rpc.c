@@ -20,7 +20,7 @@ void fl_call_list_init(fl_call_list *list)
     list->last = &list->first;
 }
 
-void fl_call_list_append(fl_call_list *list, fl_call *call)
+static void append(fl_call_list *list, fl_call *call)
 {
     call->next = NULL;
     *list->last = call;
@@ -88,7 +88,7 @@ void fl_call_fail_later(fl_call *call, const fluss_error_t *err)
     if (call->failure != NULL) {
         *call->failure = *err;
     }
-    fl_call_list_append(&rpc->failed, call);
+    append(&rpc->failed, call);
     if (!rpc->is_report_posted) {
         rpc->is_report_posted = true;
         fl_loop_post(rpc->loop, &rpc->report);
@@ -275,7 +275,7 @@ fluss_code_t fl_rpc_call(fl_rpc *rpc, const fl_call_spec *spec, fluss_error_t *e
     }
     node->request_id_next = (node->request_id_next + 1) & INT32_MAX;
     call->deadline_ms = fl_clock_ms() + spec->timeout_ms;
-    fl_call_list_append(&node->waiting, call);
+    append(&node->waiting, call);
     watch_deadline(rpc, call->deadline_ms);
     if (node->state == FL_NODE_READY) {
         fl_node_send_waiting(node);
@@ -311,22 +311,11 @@ void fl_node_send_waiting(fl_node *node)
             atomic_fetch_add_explicit(&rpc->in_flight, 1, memory_order_relaxed);
             atomic_fetch_add_explicit(&rpc->bytes_sent, (long long)call->out.size,
                                       memory_order_relaxed);
-            fl_call_list_append(&node->in_flight, call);
+            append(&node->in_flight, call);
             fl_conn_send(node->conn, &call->out);
         }
         call = next;
     }
-}
-
-int16_t fl_rpc_version(const fl_rpc *rpc, const char *address, fl_api_key key)
-{
-    const fl_node *node = find_node(rpc, address);
-    if (node == NULL || node->state != FL_NODE_READY) {
-        return -1;
-    }
-    const int16_t theirs = node->version_max[(int)key - FL_API_KEY_MIN];
-    const int16_t ours = fl_api_find((int16_t)key)->version_max;
-    return theirs < ours ? theirs : ours;
 }
 
 void fl_rpc_close(fl_rpc *rpc, const fluss_error_t *why)

@@ -49,8 +49,6 @@ void fl_rpc_free(fl_rpc *rpc);
 /** Send a request. On failure (memory, closed, a message that can't be encoded) `done` is not
  * called. */
 FLUSS_CHECKED fluss_code_t fl_rpc_call(fl_rpc *rpc, const fl_call_spec *spec, fluss_error_t *err);
-/** Version of an API that both sides speak on an open connection; -1: not known yet. */
-int16_t fl_rpc_version(const fl_rpc *rpc, const char *address, fl_api_key key);
 /** Thread: any. */
 fl_rpc_counts fl_rpc_counts_read(const fl_rpc *rpc);
 #endif

@@ -74,7 +74,6 @@ struct fl_rpc {
 };
 
 void fl_call_list_init(fl_call_list *list);
-void fl_call_list_append(fl_call_list *list, fl_call *call);
 /** Take a call out; false: it is not in the list. */
 bool fl_call_list_remove(fl_call_list *list, fl_call *call);
 /** Find by request id. */

@@ -81,6 +81,7 @@ struct fl_batch {
     uint64_t turn;    /* in which its bucket's batches are sent; 0: not sent yet */
     int32_t sequence; /* -1: not numbered yet */
     int64_t writer_id;
+    fluss_bucket_t sent_to;           /* a partition that is made anew has another id than this */
     bool is_renumbered, is_uncertain; /* uncertain: the server may have it */
 };
 
@@ -142,7 +143,7 @@ struct fl_write_table {
     /* loop only */
     fl_flush *flushes;
     uint64_t flush_upto;
-    bool is_refreshing;
+    bool is_replaced; /* its name is that of another table: it never comes back */
 };
 
 struct fl_sender {
@@ -229,8 +230,6 @@ FLUSS_CHECKED fluss_code_t fl_sender_table(fl_sender *sender, fl_table *table, f
 /** The partition of a name (NULL: none); made once. */
 FLUSS_CHECKED fluss_code_t fl_write_table_partition(fl_write_table *table, const char *name,
                                                     fl_write_partition **out, fluss_error_t *err);
-/** Wait for buffer memory. */
-FLUSS_CHECKED fluss_code_t fl_sender_wait_memory(fl_sender *sender, fluss_error_t *err);
 void fl_sender_charge(fl_sender *sender, int64_t bytes); /* < 0: give back */
 /** Append a row to a bucket's open batch. */
 FLUSS_CHECKED fluss_code_t fl_accumulate_row(fl_writer *writer, fl_write_bucket *bucket,
@@ -247,8 +246,6 @@ void fl_write_table_learn(fl_write_table *table, size_t bytes);
 int32_t fl_write_partition_next_bucket(fl_write_partition *partition);
 /** Close the open batch, which is not empty, and queue it as ENCODING. Lock: bucket held. */
 fl_batch *fl_bucket_close_open(fl_write_bucket *bucket);
-/** Encode a batch that was queued, and tell the loop. Lock: none held. */
-void fl_bucket_encode(fl_write_bucket *bucket, fl_batch *batch);
 
 /* ---- sender.c: loop ---- */
 /** Look at a bucket: something may be ready to be sent. */

@@ -7,7 +7,8 @@
 
 enum { BYTES_MAX = 16, EXPONENT_MAX = 1000, SCALE_MAX = 255 };
 
-fl_int128 fl_decimal_power(int exponent)
+/* 10^exponent, exponent 0..38. */
+static fl_int128 power_of_ten(int exponent)
 {
     FL_ASSERT(exponent >= 0 && exponent <= FL_DECIMAL_PRECISION_MAX);
     fl_int128 power = 1;
@@ -19,7 +20,7 @@ fl_int128 fl_decimal_power(int exponent)
 
 bool fl_decimal_fits(fl_int128 unscaled, int precision)
 {
-    const fl_int128 bound = fl_decimal_power(precision);
+    const fl_int128 bound = power_of_ten(precision);
     return unscaled < bound && unscaled > -bound;
 }
 

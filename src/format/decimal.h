@@ -20,8 +20,6 @@ static inline fluss_datum_t fl_decimal_datum(fl_int128 unscaled, int precision, 
     datum.v.dec.hi = (int64_t)(unscaled >> 64);
     return datum;
 }
-/** 10^exponent, exponent 0..38. */
-fl_int128 fl_decimal_power(int exponent);
 /** Whether |unscaled| has at most `precision` digits. */
 bool fl_decimal_fits(fl_int128 unscaled, int precision);
 /** Bring to another scale, rounding HALF_UP (ties away from zero); false: more than `precision`

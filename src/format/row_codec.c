@@ -122,7 +122,8 @@ size_t fl_fixed_width(const fl_type *type)
     return 0;
 }
 
-uint32_t fl_float_bits(double value)
+/* Bits of a float or double; all NaNs are one. */
+static uint32_t float_bits(double value)
 {
     enum { FLOAT_NAN = 0x7fc00000 };
     const float narrow = (float)value;
@@ -131,7 +132,7 @@ uint32_t fl_float_bits(double value)
     return isnan(value) ? FLOAT_NAN : bits;
 }
 
-uint64_t fl_double_bits(double value)
+static uint64_t double_bits(double value)
 {
     const uint64_t double_nan = 0x7ff8000000000000;
     uint64_t bits;
@@ -152,10 +153,10 @@ void fl_fixed_store(const fl_type *type, const fluss_datum_t *value, uint8_t *to
         fl_store_i16(to, (int16_t)value->v.i);
         return;
     case FLUSS_FLOAT:
-        fl_store_u32(to, fl_float_bits(value->v.f));
+        fl_store_u32(to, float_bits(value->v.f));
         return;
     case FLUSS_DOUBLE:
-        fl_store_u64(to, fl_double_bits(value->v.f));
+        fl_store_u64(to, double_bits(value->v.f));
         return;
     case FLUSS_DECIMAL:
         fl_store_i64(to, fl_decimal_i64(value));

@@ -52,7 +52,7 @@ fluss_code_t fl_row_log_builder_init(fl_row_log_builder *builder, fl_buf *out, f
     return fl_buf_append_zeros(out, fl_log_batch_header_size(0, 0), err);
 }
 
-size_t fl_row_log_record_size(size_t row_size)
+static size_t record_size(size_t row_size)
 {
     return LENGTH_SIZE + CHANGE_TYPE_SIZE + row_size;
 }
@@ -62,7 +62,7 @@ fluss_code_t fl_row_log_builder_add(fl_row_log_builder *builder, fluss_change_t 
 {
     FL_ASSERT(row.size != 0 && change_type <= FLUSS_DELETE);
     fl_buf *out = builder->out;
-    const size_t size = fl_row_log_record_size(row.size);
+    const size_t size = record_size(row.size);
     if (row.size > INT32_MAX || out->size - builder->base + size > INT32_MAX) {
         return fl_error(err, FLUSS_E_RECORD_TOO_LARGE, FLUSS_KIND_ARGUMENT,
                         "log batch: a row of %zu bytes does not fit", row.size);

@@ -36,8 +36,6 @@ FLUSS_CHECKED fluss_code_t fl_row_log_builder_init(fl_row_log_builder *builder, 
 FLUSS_CHECKED fluss_code_t fl_row_log_builder_add(fl_row_log_builder *builder,
                                                   fluss_change_t change_type, fl_slice row,
                                                   fluss_error_t *err);
-/** Bytes of a record. */
-size_t fl_row_log_record_size(size_t row_size);
 /** Fill header and CRC; the batch is out[base .. end). Magic, record count and statistics of `spec`
  * are set here. */
 void fl_row_log_builder_finish(const fl_row_log_builder *builder, const fl_log_batch_spec *spec);

@@ -86,9 +86,6 @@ size_t fl_fixed_width(const fl_type *type);
 /** Store and load such a value. */
 void fl_fixed_store(const fl_type *type, const fluss_datum_t *value, uint8_t *to);
 void fl_fixed_load(const fl_type *type, const uint8_t *from, fluss_datum_t *value);
-/** Bits of a float or double; all NaNs are one. */
-uint32_t fl_float_bits(double value);
-uint64_t fl_double_bits(double value);
 /** Low 64 bits of an unscaled decimal, and a decimal from them. */
 static inline int64_t fl_decimal_i64(const fluss_datum_t *value)
 {
@@ -117,6 +114,4 @@ FLUSS_CHECKED fluss_code_t fl_slot_store(fl_row_format format, const fl_type *ty
 FLUSS_CHECKED fluss_code_t fl_slot_load(fl_row_decoder *decoder, fl_row_format format,
                                         const fl_type *type, fl_slice whole, size_t slot_at,
                                         fluss_datum_t *value);
-/** Pad with zeros to a multiple of 8 from base. */
-FLUSS_CHECKED fluss_code_t fl_slot_pad(fl_buf *out, size_t base, fluss_error_t *err);
 #endif

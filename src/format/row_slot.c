@@ -10,7 +10,8 @@
 
 enum { INLINE_SIZE_MAX = 7, INLINE_MARK = 0x80, WIDE_DECIMAL_ROOM = 16 };
 
-fluss_code_t fl_slot_pad(fl_buf *out, size_t base, fluss_error_t *err)
+/* Pad with zeros to a multiple of 8 from base. */
+static fluss_code_t pad(fl_buf *out, size_t base, fluss_error_t *err)
 {
     const size_t size = out->size - base;
     return fl_buf_append_zeros(out, fl_align_up(size, FL_SLOT_SIZE) - size, err);
@@ -34,7 +35,7 @@ static fluss_code_t store_bytes(fl_slice bytes, size_t room, fl_buf *out, size_t
     if (room > bytes.size) {
         FL_TRY(fl_buf_append_zeros(out, room - bytes.size, err));
     }
-    FL_TRY(fl_slot_pad(out, base, err));
+    FL_TRY(pad(out, base, err));
     return store_place(out, base, slot_at, position, bytes.size, err);
 }
 
@@ -45,7 +46,7 @@ static fluss_code_t store_nested(fl_row_format format, const fl_type *type,
     const size_t position = out->size;
     FL_TRY(fl_nested_encode(format, type, value, out, err));
     const size_t size = out->size - position;
-    FL_TRY(fl_slot_pad(out, base, err));
+    FL_TRY(pad(out, base, err));
     return store_place(out, base, slot_at, position, size, err);
 }
 

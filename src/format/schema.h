@@ -60,8 +60,4 @@ bool fl_schema_has_primary_key(const fl_schema *schema);
 FLUSS_CHECKED fluss_code_t fl_schema_project(const fl_schema *schema, const uint32_t *columns,
                                              size_t count, fl_schema **projected,
                                              fluss_error_t *err);
-/** "id INT NOT NULL, name STRING" for messages. Appends. */
-FLUSS_CHECKED fluss_code_t fl_schema_print(const fl_schema *schema, fl_buf *out,
-                                           fluss_error_t *err);
-bool fl_schema_equal(const fl_schema *a, const fl_schema *b);
 #endif

@@ -23,11 +23,6 @@ static const fl_property properties[] = {
 #undef FL_PROPERTY
 };
 
-const fl_property *fl_property_at(size_t index)
-{
-    return index < FL_COUNT_OF(properties) ? &properties[index] : NULL;
-}
-
 const fl_property *fl_property_find(const char *key)
 {
     for (size_t i = 0; i < FL_COUNT_OF(properties); i++) {
@@ -38,7 +33,8 @@ const fl_property *fl_property_find(const char *key)
     return NULL;
 }
 
-const char *fl_property_nearest(const char *key)
+/* The known key that is most like `key`; NULL when none is near. */
+static const char *nearest_key(const char *key)
 {
     const size_t size = strlen(key);
     if (size > FL_EDIT_SIZE_MAX) {
@@ -58,7 +54,7 @@ const char *fl_property_nearest(const char *key)
 
 fluss_code_t fl_property_unknown(const char *key, fluss_error_t *err)
 {
-    const char *nearest = fl_property_nearest(key);
+    const char *nearest = nearest_key(key);
     if (strncmp(key, "table.", 6) != 0 && nearest == NULL) {
         return fl_error(err, FLUSS_E_INVALID_CONFIG, FLUSS_KIND_ARGUMENT,
                         "'%.100s' is no table property; a property of your own is a custom "

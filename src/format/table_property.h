@@ -25,12 +25,8 @@ typedef struct fl_property {
     int64_t min, max;     /* INT and LONG */
 } fl_property;
 
-/** The i-th property, in the order of the table; NULL past the last. */
-const fl_property *fl_property_at(size_t index);
 /** NULL: unknown. */
 const fl_property *fl_property_find(const char *key);
-/** The known key that is most like `key`; NULL when none is near. */
-const char *fl_property_nearest(const char *key);
 /** An unknown key. @return FLUSS_E_INVALID_CONFIG, names the nearest known one */
 fluss_code_t fl_property_unknown(const char *key, fluss_error_t *err);
 /** Check a value. @return FLUSS_E_INVALID_CONFIG naming key, value and what is possible */

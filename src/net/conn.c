@@ -236,18 +236,3 @@ void fl_conn_close_after_output(fl_conn *conn)
     fl_conn_limit(conn, DRAIN_LIMIT_MS);
     fl_conn_update_interest(conn);
 }
-
-const char *fl_conn_peer(const fl_conn *conn)
-{
-    return conn->peer;
-}
-
-void *fl_conn_context(const fl_conn *conn)
-{
-    return conn->context;
-}
-
-void fl_conn_set_context(fl_conn *conn, void *context)
-{
-    conn->context = context;
-}

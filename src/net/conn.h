@@ -54,14 +54,9 @@ void fl_conn_send(fl_conn *conn, fl_gather *out);
 /** Stop or go on reading: back-pressure. */
 void fl_conn_pause(fl_conn *conn);
 void fl_conn_resume(fl_conn *conn);
-size_t fl_conn_output_bytes(const fl_conn *conn);
 bool fl_conn_is_congested(const fl_conn *conn);
 /** Close now, or after the queued output is written (at most 5 s). on_closed follows, never from
  * inside this call. */
 void fl_conn_close(fl_conn *conn);
 void fl_conn_close_after_output(fl_conn *conn);
-/** "127.0.0.1:1234" of the other side; borrowed. */
-const char *fl_conn_peer(const fl_conn *conn);
-void *fl_conn_context(const fl_conn *conn);
-void fl_conn_set_context(fl_conn *conn, void *context);
 #endif

@@ -142,11 +142,6 @@ void fl_conn_send(fl_conn *conn, fl_gather *out)
     }
 }
 
-size_t fl_conn_output_bytes(const fl_conn *conn)
-{
-    return conn->out_bytes;
-}
-
 bool fl_conn_is_congested(const fl_conn *conn)
 {
     return conn->is_congested;

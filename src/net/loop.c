@@ -198,11 +198,6 @@ int64_t fl_clock_ms(void)
     return clock_read(CLOCK_MONOTONIC, 1000);
 }
 
-int64_t fl_clock_us(void)
-{
-    return clock_read(CLOCK_MONOTONIC, 1000000);
-}
-
 int64_t fl_wall_ms(void)
 {
     return clock_read(CLOCK_REALTIME, 1000);

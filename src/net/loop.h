@@ -24,9 +24,8 @@ void fl_loop_free(fl_loop *loop);
  * it runs. Thread: any. */
 void fl_loop_post(fl_loop *loop, fl_task *task);
 bool fl_loop_is_current(const fl_loop *loop);
-/** Monotonic milliseconds and microseconds, and ms since 1970. Thread: any. */
+/** Monotonic milliseconds, and ms since 1970. Thread: any. */
 int64_t fl_clock_ms(void);
-int64_t fl_clock_us(void);
 int64_t fl_wall_ms(void);
 
 /** Blocking work on a pool thread: `work` runs there, then `done` on the loop. */

@@ -25,7 +25,8 @@ static const char CHECKPOINT_NAME[] = "recovery.checkpoint";
 static const char CHECKPOINT_MAGIC[8] = {'F', 'L', 'L', 'O', 'G', 'C', 'P', '1'};
 enum { SNAPSHOT_SIZE_MAX = 64 << 20 };
 
-void fl_log_snapshot_name(int64_t offset, char name[static FL_FILE_NAME_SIZE])
+/* Name of the snapshot as of an offset. */
+static void snapshot_name(int64_t offset, char name[static FL_FILE_NAME_SIZE])
 {
     (void)snprintf(name, FL_FILE_NAME_SIZE, "%020lld.writer_snapshot", (long long)offset);
 }
@@ -34,7 +35,7 @@ fluss_code_t fl_log_write_snapshot(fl_log_store *store, bool durable, fluss_erro
 {
     fl_file file;
     char name[FL_FILE_NAME_SIZE];
-    fl_log_snapshot_name(store->end_offset, name);
+    snapshot_name(store->end_offset, name);
     fl_file_init(&file, store->opts.files, store->dir, name);
     fl_buf json;
     fl_buf_init(&json, SNAPSHOT_SIZE_MAX);
@@ -51,7 +52,7 @@ fluss_code_t fl_log_read_snapshot(fl_log_store *store, int64_t offset, bool *fou
 {
     fl_file file;
     char name[FL_FILE_NAME_SIZE];
-    fl_log_snapshot_name(offset, name);
+    snapshot_name(offset, name);
     fl_file_init(&file, store->opts.files, store->dir, name);
     uint8_t *data;
     size_t size;
@@ -80,7 +81,7 @@ void fl_log_drop_snapshot(fl_log_store *store, int64_t offset)
             return;
         }
     }
-    fl_log_snapshot_name(offset, name);
+    snapshot_name(offset, name);
     fl_file_init(&file, store->opts.files, store->dir, name);
     const fluss_code_t rc = fl_file_remove(&file, NULL); /* else the next open drops it */
     (void)rc;

@@ -67,8 +67,6 @@ FLUSS_CHECKED fluss_code_t fl_log_sync_now(fl_log_store *store, fluss_error_t *e
 /** Write the writers' state as of the end offset, beside the segments. */
 FLUSS_CHECKED fluss_code_t fl_log_write_snapshot(fl_log_store *store, bool durable,
                                                  fluss_error_t *err);
-/** Name of the snapshot as of an offset. */
-void fl_log_snapshot_name(int64_t offset, char name[static FL_FILE_NAME_SIZE]);
 /** Read the writers' state as of an offset. @param found false: missing or not readable */
 FLUSS_CHECKED fluss_code_t fl_log_read_snapshot(fl_log_store *store, int64_t offset, bool *found,
                                                 fluss_error_t *err);
