@@ -300,7 +300,7 @@ fluss_code_t fl_kv_tablet_put(fl_kv_tablet *tablet, const fl_kv_put *put, fl_log
         appended->log_end_offset = appended->original_end_offset;
         return rc;
     }
-    fl_prewrite_accept(&tablet->prewrite, mark, appended->log_end_offset);
+    fl_prewrite_accept(mark, appended->log_end_offset);
     fl_kv_note_pending(tablet);
     return 0;
 }

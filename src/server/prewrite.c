@@ -158,9 +158,8 @@ fl_prewrite_mark fl_prewrite_begin(const fl_prewrite *prewrite)
     return (fl_prewrite_mark){.last = prewrite->last};
 }
 
-void fl_prewrite_accept(fl_prewrite *prewrite, fl_prewrite_mark mark, int64_t end_offset)
+void fl_prewrite_accept(fl_prewrite_mark mark, int64_t end_offset)
 {
-    (void)prewrite;
     for (fl_prewrite_entry *entry = *mark.last; entry != NULL; entry = entry->next) {
         entry->end_offset = end_offset;
     }

@@ -61,7 +61,7 @@ typedef struct fl_prewrite_mark {
 } fl_prewrite_mark;
 fl_prewrite_mark fl_prewrite_begin(const fl_prewrite *prewrite);
 /** The batch is in the log: its entries end at this log offset. */
-void fl_prewrite_accept(fl_prewrite *prewrite, fl_prewrite_mark mark, int64_t end_offset);
+void fl_prewrite_accept(fl_prewrite_mark mark, int64_t end_offset);
 /** The batch failed: as if its entries had never been put. */
 void fl_prewrite_undo(fl_prewrite *prewrite, fl_prewrite_mark mark);
 /** The oldest entry whose end offset is not above `durable_offset`; NULL: none. */

@@ -114,7 +114,7 @@ static void random_batches_agree_with_the_model(void **state)
             want->queue_size = before;
         } else {
             offset += (int64_t)count;
-            fl_prewrite_accept(&prewrite, mark, offset);
+            fl_prewrite_accept(mark, offset);
             for (size_t i = before; i < want->queue_size; i++) {
                 want->queue[i].end_offset = offset;
             }
