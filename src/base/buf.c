@@ -15,6 +15,11 @@ void fl_buf_init(fl_buf *buf, size_t size_max)
     *buf = (fl_buf){.size_max = size_max};
 }
 
+void fl_buf_init_over(fl_buf *buf, uint8_t *storage, size_t capacity)
+{
+    *buf = (fl_buf){.data = storage, .capacity = capacity, .size_max = capacity};
+}
+
 void fl_buf_deinit(fl_buf *buf)
 {
     fl_free(buf->data);

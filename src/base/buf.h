@@ -12,6 +12,9 @@ typedef struct fl_buf {
 
 /** Start empty. @param size_max bytes; growing past it is an error, never silent. */
 void fl_buf_init(fl_buf *buf, size_t size_max);
+/** Start empty over storage that stays the caller's: the buffer never grows, and must be neither
+ * deinitialised nor taken from. */
+void fl_buf_init_over(fl_buf *buf, uint8_t *storage, size_t capacity);
 void fl_buf_deinit(fl_buf *buf);
 /** Forget the content, keep the capacity. */
 void fl_buf_reset(fl_buf *buf);

@@ -205,27 +205,37 @@ void fl_encoders_free(fl_sender *sender)
 
 /* ---- bytes ---- */
 
-/* Columns: header, statistics, Arrow message, in the encoder's scratch memory. */
-static fluss_code_t encode_columns(fl_encoder *encoder, const fl_batch *batch, size_t *header_size,
-                                   fl_log_batch_spec *spec, fl_buf *statistics, fluss_error_t *err)
+static const struct ArrowArray *columns_of(const fl_content *content)
+{
+    return content->foreign != NULL ? content->foreign : &content->array;
+}
+
+/* Statistics and header come before the columns. @param spec->statistics views `statistics` */
+static fluss_code_t encode_statistics(const fl_batch *batch, fl_log_batch_spec *spec,
+                                      fl_buf *statistics, fluss_error_t *err)
 {
     const fl_table *table = batch->stream.table;
-    fl_content *content = batch->content;
-    if (content->builder != NULL) {
-        FL_TRY(fl_arrow_builder_finish(content->builder, &content->array, err));
-    }
-    const struct ArrowArray *array = content->foreign != NULL ? content->foreign : &content->array;
     if (table->settings.statistics_column_count > 0) {
         spec->magic = MAGIC_STATISTICS;
-        FL_TRY(fl_statistics_write(table->schema, array, content->row_from, batch->row_count,
+        FL_TRY(fl_statistics_write(table->schema, columns_of(batch->content),
+                                   batch->content->row_from, batch->row_count,
                                    table->settings.statistics_columns,
                                    table->settings.statistics_column_count, statistics, err));
         spec->statistics = fl_buf_slice(statistics);
     }
-    *header_size = fl_log_batch_header_size(spec->magic, spec->statistics.size);
-    FL_TRY(fl_buf_append_zeros(&encoder->scratch, *header_size, err));
-    return fl_arrow_write(encoder->writer, table->schema, array, content->row_from,
-                          batch->row_count, &encoder->scratch, err);
+    return 0;
+}
+
+/* Header, statistics, Arrow message. */
+static fluss_code_t encode_message(fl_encoder *encoder, const fl_batch *batch,
+                                   const fl_log_batch_spec *spec, fl_buf *out, fluss_error_t *err)
+{
+    FL_TRY(fl_buf_append_zeros(out, fl_log_batch_header_size(spec->magic, spec->statistics.size),
+                               err));
+    FL_TRY(fl_arrow_write(encoder->writer, batch->stream.table->schema, columns_of(batch->content),
+                          batch->content->row_from, batch->row_count, out, err));
+    fl_log_batch_finish(out->data, out->size, spec);
+    return 0;
 }
 
 static fluss_code_t copy_to_frame(fl_batch *batch, fl_slice bytes, fluss_error_t *err)
@@ -239,20 +249,53 @@ static fluss_code_t copy_to_frame(fl_batch *batch, fl_slice bytes, fluss_error_t
     return 0;
 }
 
+/* The size of columns that are not compressed is known beforehand: they are copied once, from where
+ * the user or the builder has them into the frame that travels. */
+static fluss_code_t encode_into_frame(fl_encoder *encoder, fl_batch *batch,
+                                      const fl_log_batch_spec *spec, fluss_error_t *err)
+{
+    const size_t size_max =
+        fl_log_batch_header_size(spec->magic, spec->statistics.size) +
+        fl_arrow_write_size_max(batch->stream.table->schema, columns_of(batch->content),
+                                batch->content->row_from, batch->row_count);
+    const size_t capacity = size_max < BATCH_SIZE_MAX ? size_max : BATCH_SIZE_MAX;
+    batch->frame = fl_frame_new(capacity);
+    if (batch->frame == NULL) {
+        return fl_error_nomem(err);
+    }
+    fl_buf out;
+    fl_buf_init_over(&out, batch->frame->data, capacity);
+    FL_TRY(encode_message(encoder, batch, spec, &out, err));
+    batch->frame->size = out.size;
+    return 0;
+}
+
+static fluss_code_t encode_compressed(fl_encoder *encoder, fl_batch *batch,
+                                      const fl_log_batch_spec *spec, fluss_error_t *err)
+{
+    FL_TRY(encode_message(encoder, batch, spec, &encoder->scratch, err));
+    return copy_to_frame(batch, fl_buf_slice(&encoder->scratch), err);
+}
+
 static fluss_code_t encode_columnar(fl_sender *sender, fl_batch *batch, fl_log_batch_spec *spec,
                                     fluss_error_t *err)
 {
-    fl_encoder *encoder = take_encoder(sender, &batch->stream.table->settings);
+    fl_content *content = batch->content;
+    if (content->builder != NULL) {
+        FL_TRY(fl_arrow_builder_finish(content->builder, &content->array, err));
+    }
+    const fl_table_settings *settings = &batch->stream.table->settings;
+    fl_encoder *encoder = take_encoder(sender, settings);
     if (encoder == NULL) {
         return fl_error_nomem(err);
     }
     fl_buf statistics;
     fl_buf_init(&statistics, BATCH_SIZE_MAX);
-    size_t header_size;
-    fluss_code_t rc = encode_columns(encoder, batch, &header_size, spec, &statistics, err);
+    fluss_code_t rc = encode_statistics(batch, spec, &statistics, err);
     if (rc == 0) {
-        fl_log_batch_finish(encoder->scratch.data, encoder->scratch.size, spec);
-        rc = copy_to_frame(batch, fl_buf_slice(&encoder->scratch), err);
+        rc = settings->compression == FL_COMPRESS_NONE
+                 ? encode_into_frame(encoder, batch, spec, err)
+                 : encode_compressed(encoder, batch, spec, err);
     }
     fl_buf_deinit(&statistics);
     give_encoder(sender, encoder);

@@ -44,6 +44,9 @@ void fl_arrow_writer_free(fl_arrow_writer *writer);
 FLUSS_CHECKED fluss_code_t fl_arrow_write(fl_arrow_writer *writer, const fl_schema *schema,
                                           const struct ArrowArray *array, int64_t row_from,
                                           int64_t row_count, fl_buf *out, fluss_error_t *err);
+/** Bytes that fl_arrow_write appends at most, for these arguments, when nothing is compressed. */
+size_t fl_arrow_write_size_max(const fl_schema *schema, const struct ArrowArray *array,
+                               int64_t row_from, int64_t row_count);
 
 /* ---- rows into columns ---- */
 /** Columns under construction. One thread at a time. gives. */

@@ -177,34 +177,65 @@ static fluss_code_t put_column(write_walk *walk, const fl_type *type,
     return 0;
 }
 
-/* Bytes that the buffers of a column need at most, not compressed. */
+/* Bytes that the buffers of a column need at most, not compressed. Offsets that make no sense, at
+ * which the walk fails, count as those of nothing. */
 static size_t measure(const fl_type *type, const struct ArrowArray *array, int64_t from,
                       int64_t count)
 {
-    if (count == 0) {
-        return 4 * FL_ARROW_ALIGNMENT;
-    }
     const size_t rows = (size_t)count;
-    size_t size = fl_bits_size(count) + 4 * FL_ARROW_ALIGNMENT;
-    const fl_arrow_layout layout = fl_arrow_layout_of(type);
-    if (layout == FL_LAYOUT_FIXED || layout == FL_LAYOUT_BITS) {
-        return size + (layout == FL_LAYOUT_BITS ? size : rows * fl_arrow_width(type));
-    }
+    const size_t bits = fl_bits_size(count);
     const int64_t start = array->offset + from;
-    if (layout == FL_LAYOUT_STRUCT) {
+    size_t size = bits + 3 * FL_ARROW_ALIGNMENT; /* validity, and the padding of three buffers */
+    const fl_arrow_layout layout = fl_arrow_layout_of(type);
+    switch (layout) {
+    case FL_LAYOUT_BITS:
+        return size + bits;
+    case FL_LAYOUT_FIXED:
+        return size + rows * fl_arrow_width(type);
+    case FL_LAYOUT_STRUCT:
         for (size_t i = 0; i < type->field_count; i++) {
             size += measure(&type->fields[i].type, array->children[i], start, count);
         }
         return size;
+    case FL_LAYOUT_VAR:
+    case FL_LAYOUT_LIST:
+        break;
     }
-    const int32_t *offsets = (const int32_t *)array->buffers[1] + start;
-    const int64_t used = (int64_t)offsets[count] - offsets[0];
-    size += (rows + 1) * sizeof(*offsets);
+    int64_t first = 0, used = 0;
+    if (count > 0) {
+        const int32_t *offsets = (const int32_t *)array->buffers[1] + start;
+        first = offsets[0];
+        used = offsets[count] < first ? 0 : (int64_t)offsets[count] - first;
+    }
+    size += (rows + 1) * sizeof(int32_t);
     if (layout == FL_LAYOUT_LIST) {
         const fl_type child = fl_arrow_child_type(type, 0);
-        return size + measure(&child, array->children[0], offsets[0], used < 0 ? 0 : used);
+        return size + measure(&child, array->children[0], first, used);
     }
-    return size + (used < 0 ? 0 : (size_t)used);
+    return size + (size_t)used;
+}
+
+/* The head of the message, all but its lengths; the bytes of the body at most, not compressed. */
+static fl_arrow_head plan(const fl_schema *schema, const struct ArrowArray *array, int64_t row_from,
+                          int64_t row_count, fl_compression compression, size_t *body_size_max)
+{
+    fl_arrow_head head = {.compression = compression};
+    *body_size_max = 0;
+    for (size_t i = 0; i < schema->column_count; i++) {
+        const fl_type *type = &schema->columns[i].type;
+        fl_arrow_count(type, &head.node_count, &head.buffer_count);
+        *body_size_max += measure(type, array->children[i], array->offset + row_from, row_count);
+    }
+    return head;
+}
+
+size_t fl_arrow_write_size_max(const fl_schema *schema, const struct ArrowArray *array,
+                               int64_t row_from, int64_t row_count)
+{
+    size_t body_size_max;
+    const fl_arrow_head head =
+        plan(schema, array, row_from, row_count, FL_COMPRESS_NONE, &body_size_max);
+    return fl_arrow_head_size(&head) + body_size_max;
 }
 
 static fluss_code_t check_part(const fl_schema *schema, const struct ArrowArray *array,
@@ -242,13 +273,9 @@ fluss_code_t fl_arrow_write(fl_arrow_writer *writer, const fl_schema *schema,
                             fl_buf *out, fluss_error_t *err)
 {
     FL_TRY(check_part(schema, array, row_from, row_count, err));
-    fl_arrow_head head = {.compression = writer->compressor.opts.compression};
-    size_t size = 0;
-    for (size_t i = 0; i < schema->column_count; i++) {
-        const fl_type *type = &schema->columns[i].type;
-        fl_arrow_count(type, &head.node_count, &head.buffer_count);
-        size += measure(type, array->children[i], array->offset + row_from, row_count);
-    }
+    size_t size;
+    fl_arrow_head head =
+        plan(schema, array, row_from, row_count, writer->compressor.opts.compression, &size);
     const size_t start = out->size;
     const size_t head_size = fl_arrow_head_size(&head);
     FL_TRY(fl_buf_reserve(out, head_size, err));

@@ -100,6 +100,18 @@ static void reset_keeps_the_capacity(void **state)
     fl_buf_deinit(&buf);
 }
 
+static void storage_of_others_is_filled_and_never_replaced(void **state)
+{
+    (void)state;
+    uint8_t storage[8];
+    fl_buf buf;
+    fl_buf_init_over(&buf, storage, sizeof(storage));
+    assert_int_equal(fl_buf_append(&buf, "12345678", 8, NULL), 0);
+    assert_int_equal(fl_buf_append_byte(&buf, 'x', NULL), FLUSS_E_CLIENT);
+    assert_ptr_equal(buf.data, storage);
+    assert_memory_equal(storage, "12345678", 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -109,6 +121,7 @@ int main(void)
         cmocka_unit_test(out_of_memory_changes_nothing),
         cmocka_unit_test(take_moves_the_storage_out),
         cmocka_unit_test(reset_keeps_the_capacity),
+        cmocka_unit_test(storage_of_others_is_filled_and_never_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,6 +84,32 @@ static void any_part_of_an_array_is_written_alone(void **state)
     fl_schema_unref(schema);
 }
 
+static void plain_messages_fit_the_size_that_was_foretold(void **state)
+{
+    (void)state;
+    static const int64_t counts[] = {0, 1, 7, 64, 65, 300};
+    fl_schema *schema = SCHEMA(ALL_TYPES);
+    fl_arrow_writer *writer = fl_arrow_writer_new(codecs[0]);
+    for (size_t i = 0; i < FL_COUNT_OF(counts); i++) {
+        for (unsigned null_percent = 0; null_percent <= 100; null_percent += 50) {
+            struct ArrowArray array = random_array(schema, counts[i], null_percent, i + 9);
+            for (int64_t from = 0; from <= counts[i]; from += 1 + counts[i] / 3) {
+                const int64_t count = counts[i] - from;
+                const size_t size_max = fl_arrow_write_size_max(schema, &array, from, count);
+                uint8_t *storage = fl_alloc(size_max);
+                fl_buf out;
+                fl_buf_init_over(&out, storage, size_max);
+                OK(fl_arrow_write(writer, schema, &array, from, count, &out, &error));
+                assert_true(out.size + (size_t)count * 64 + 4096 > size_max); /* not by far */
+                fl_free(storage);
+            }
+            release(&array);
+        }
+    }
+    fl_arrow_writer_free(writer);
+    fl_schema_unref(schema);
+}
+
 static void a_slice_is_the_same_rows_without_a_copy(void **state)
 {
     (void)state;
@@ -188,6 +214,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_types_come_back_equal),
         cmocka_unit_test(any_part_of_an_array_is_written_alone),
+        cmocka_unit_test(plain_messages_fit_the_size_that_was_foretold),
         cmocka_unit_test(a_slice_is_the_same_rows_without_a_copy),
         cmocka_unit_test(large_values_and_long_lists_come_back_equal),
         cmocka_unit_test(every_buffer_size_around_a_block_comes_back_equal),
