@@ -101,10 +101,11 @@ static fluss_code_t plan_create(fl_request *req, fl_kv_write *write, fluss_error
 void fl_handle_create_acls(fl_request *req)
 {
     fluss_error_t err;
-    fl_kv_write *write = fl_kv_write_new();
+    fl_kv_write *write = fl_plan_begin(req, 0);
     if (write == NULL) {
-        fl_request_fail_nomem(req);
-    } else if (plan_create(req, write, &err) != 0) {
+        return;
+    }
+    if (plan_create(req, write, &err) != 0) {
         fl_kv_write_free(write);
         fl_request_fail(req, &err);
     } else {
@@ -269,12 +270,11 @@ static void dropped(fl_change *change)
 void fl_handle_drop_acls(fl_request *req)
 {
     fluss_error_t err;
-    fl_kv_write *write = fl_kv_write_new();
-    req->state = fl_arena_alloc(&req->arena, sizeof(drop_state));
-    if (write == NULL || req->state == NULL) {
-        fl_kv_write_free(write);
-        fl_request_fail_nomem(req);
-    } else if (plan_drop(req, write, &err) != 0 || copy_dropped(req, &err) != 0) {
+    fl_kv_write *write = fl_plan_begin(req, sizeof(drop_state));
+    if (write == NULL) {
+        return;
+    }
+    if (plan_drop(req, write, &err) != 0 || copy_dropped(req, &err) != 0) {
         fl_kv_write_free(write);
         fl_request_fail(req, &err);
     } else {

@@ -76,15 +76,14 @@ void fl_handle_alter_cluster_configs(fl_request *req)
 {
     const fl_msg_alter_cluster_configs_request *asked = req->message;
     fluss_error_t err;
-    fl_config_set *planned = fl_arena_alloc(&req->arena, sizeof(*planned));
-    fl_kv_write *write = fl_kv_write_new();
-    req->state = planned;
-    if (planned == NULL || write == NULL) {
-        fl_kv_write_free(write);
-        fl_request_fail_nomem(req);
-    } else if (fl_config_plan(fl_request_server(req), asked->alter_configs,
-                              asked->alter_configs_count, planned, &err) != 0 ||
-               fl_catalog_put_configs(write, planned, &err) != 0) {
+    fl_kv_write *write = fl_plan_begin(req, sizeof(fl_config_set));
+    if (write == NULL) {
+        return;
+    }
+    fl_config_set *planned = req->state;
+    if (fl_config_plan(fl_request_server(req), asked->alter_configs, asked->alter_configs_count,
+                       planned, &err) != 0 ||
+        fl_catalog_put_configs(write, planned, &err) != 0) {
         fl_config_set_deinit(planned);
         fl_kv_write_free(write);
         fl_request_fail(req, &err);
@@ -122,15 +121,11 @@ static void tag_committed(fl_change *change)
 static void commit_tag(fl_request *req, int32_t tag)
 {
     fluss_error_t err;
-    int32_t *kept = fl_arena_alloc(&req->arena, sizeof(*kept));
-    fl_kv_write *write = fl_kv_write_new();
-    if (kept == NULL || write == NULL) {
-        fl_kv_write_free(write);
-        fl_request_fail_nomem(req);
+    fl_kv_write *write = fl_plan_begin(req, sizeof(tag));
+    if (write == NULL) {
         return;
     }
-    *kept = tag;
-    req->state = kept;
+    *(int32_t *)req->state = tag;
     if (fl_catalog_put_server_tag(write, tag, &err) != 0) {
         fl_kv_write_free(write);
         fl_request_fail(req, &err);

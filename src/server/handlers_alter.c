@@ -337,12 +337,11 @@ void fl_handle_alter_table(fl_request *req)
     const fl_msg_alter_table_request *asked = req->message;
     fluss_error_t err;
     fluss_code_t rc = 0;
-    fl_kv_write *write = fl_kv_write_new();
-    alter_state *state = fl_arena_alloc(&req->arena, sizeof(*state));
-    if (write == NULL || state == NULL) {
-        rc = fl_error_nomem(&err);
-        goto out;
+    fl_kv_write *write = fl_plan_begin(req, sizeof(alter_state));
+    if (write == NULL) {
+        return;
     }
+    alter_state *state = req->state;
     FL_TRY_OUT(plan(req, state, &err));
     if (state->info == NULL) {
         fl_kv_write_free(write);
@@ -350,14 +349,11 @@ void fl_handle_alter_table(fl_request *req)
         return;
     }
     FL_TRY_OUT(fl_catalog_put_table(write, state->info, &err));
-    req->state = state;
     fl_change_commit(req->change, write, alter_committed);
     return;
 out:
     fl_kv_write_free(write);
-    if (state != NULL) {
-        fl_table_info_unref(state->info);
-    }
+    fl_table_info_unref(state->info);
     fl_request_fail_unless(req, rc == FLUSS_E_TABLE_NOT_EXIST && asked->ignore_if_not_exists, &err);
 }
 
@@ -439,14 +435,11 @@ void fl_handle_alter_database(fl_request *req)
 {
     const fl_msg_alter_database_request *asked = req->message;
     fluss_error_t err;
-    fl_kv_write *write = fl_kv_write_new();
-    database_state *state = fl_arena_alloc(&req->arena, sizeof(*state));
-    if (write == NULL || state == NULL) {
-        fl_kv_write_free(write);
-        fl_request_fail_nomem(req);
+    fl_kv_write *write = fl_plan_begin(req, sizeof(database_state));
+    if (write == NULL) {
         return;
     }
-    req->state = state;
+    database_state *state = req->state;
     const fluss_code_t rc = plan_database(req, state, write, &err);
     if (rc == 0) {
         fl_change_commit(req->change, write, database_committed);

@@ -40,9 +40,8 @@ void fl_handle_init_writer(fl_request *req)
         reply_writer_id(req);
         return;
     }
-    fl_kv_write *write = fl_kv_write_new();
+    fl_kv_write *write = fl_plan_begin(req, 0);
     if (write == NULL) {
-        fl_request_fail_nomem(req);
         return;
     }
     fl_catalog_put_writer_block(catalog, write);

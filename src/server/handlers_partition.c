@@ -176,14 +176,11 @@ void fl_handle_create_partition(fl_request *req)
 {
     const fl_msg_create_partition_request *asked = req->message;
     fluss_error_t err;
-    fl_kv_write *write = fl_kv_write_new();
-    partition_state *state = fl_arena_alloc(&req->arena, sizeof(*state));
-    if (write == NULL || state == NULL) {
-        fl_kv_write_free(write);
-        fl_request_fail_nomem(req);
+    fl_kv_write *write = fl_plan_begin(req, sizeof(partition_state));
+    if (write == NULL) {
         return;
     }
-    req->state = state;
+    partition_state *state = req->state;
     const fluss_code_t rc = plan_create(req, write, state, &err);
     if (rc == 0) {
         fl_change_commit(req->change, write, create_committed);
@@ -242,14 +239,11 @@ void fl_handle_drop_partition(fl_request *req)
 {
     const fl_msg_drop_partition_request *asked = req->message;
     fluss_error_t err;
-    partition_state *state = fl_arena_alloc(&req->arena, sizeof(*state));
-    fl_kv_write *write = fl_kv_write_new();
-    if (state == NULL || write == NULL) {
-        fl_kv_write_free(write);
-        fl_request_fail_nomem(req);
+    fl_kv_write *write = fl_plan_begin(req, sizeof(partition_state));
+    if (write == NULL) {
         return;
     }
-    req->state = state;
+    partition_state *state = req->state;
     const fluss_code_t rc = find_dropped(req, state, &err);
     if (rc == 0) {
         fl_catalog_delete_partition(write, state->table->id, state->partition->id);

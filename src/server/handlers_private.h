@@ -49,6 +49,33 @@ FLUSS_CHECKED fluss_code_t fl_request_keep_text(fl_request *req, fl_frame *frame
 #define FL_SLICE_ARG(slice) \
     (int)((slice).size < 256 ? (slice).size : 256), (const char *)(slice).data
 
+/** Answer that memory is out. */
+static inline void fl_request_fail_nomem(fl_request *request)
+{
+    fluss_error_t err;
+    (void)fl_error_nomem(&err);
+    fl_request_fail(request, &err);
+}
+
+/**
+ * Begin to plan a change of the catalog.
+ *
+ * @param state_size bytes of request->state, zeroed
+ * @return the write of fl_change_commit, else ended by fl_kv_write_free; NULL: no memory, which was
+ * answered
+ */
+static inline fl_kv_write *fl_plan_begin(fl_request *request, size_t state_size)
+{
+    fl_kv_write *write = fl_kv_write_new();
+    request->state = fl_arena_alloc(&request->arena, state_size);
+    if (write != NULL && request->state != NULL) {
+        return write;
+    }
+    fl_kv_write_free(write);
+    fl_request_fail_nomem(request);
+    return NULL;
+}
+
 /** Answer with an error, or that all is well where the request wants the error ignored. */
 static inline void fl_request_fail_unless(fl_request *request, bool is_ignored,
                                           const fluss_error_t *error)
@@ -67,11 +94,4 @@ static inline void fl_reply_spread(fl_change *change)
     fl_request_reply_empty(change->context);
 }
 
-/** Answer that memory is out. */
-static inline void fl_request_fail_nomem(fl_request *request)
-{
-    fluss_error_t err;
-    (void)fl_error_nomem(&err);
-    fl_request_fail(request, &err);
-}
 #endif

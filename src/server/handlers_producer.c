@@ -135,9 +135,8 @@ void fl_handle_register_producer_offsets(fl_request *req)
 {
     fluss_error_t err;
     bool is_known = false;
-    fl_kv_write *write = fl_kv_write_new();
+    fl_kv_write *write = fl_plan_begin(req, 0);
     if (write == NULL) {
-        fl_request_fail_nomem(req);
         return;
     }
     const fluss_code_t rc = plan_register(req, write, &is_known, &err);
@@ -227,9 +226,8 @@ void fl_handle_delete_producer_offsets(fl_request *req)
     char room[KEY_SIZE_MAX];
     fl_slice key;
     fluss_error_t err;
-    fl_kv_write *write = fl_kv_write_new();
+    fl_kv_write *write = fl_plan_begin(req, 0);
     if (write == NULL) {
-        fl_request_fail_nomem(req);
         return;
     }
     if (check_delete(req, asked->producer_id, &err) != 0 ||

@@ -122,24 +122,20 @@ void fl_handle_create_table(fl_request *req)
     fluss_error_t err;
     fluss_code_t rc = 0;
     fl_table_desc *desc = NULL;
-    fl_kv_write *write = fl_kv_write_new();
-    create_state *state = fl_arena_alloc(&req->arena, sizeof(*state));
-    if (write == NULL || state == NULL) {
-        rc = fl_error_nomem(&err);
-        goto out;
+    fl_kv_write *write = fl_plan_begin(req, sizeof(create_state));
+    if (write == NULL) {
+        return;
     }
+    create_state *state = req->state;
     FL_TRY_OUT(read_descriptor(req, asked, &desc, &err));
     FL_TRY_OUT(check_place(req, asked, &err));
     FL_TRY_OUT(make_table(req, &desc, write, state, &err));
-    req->state = state;
     fl_change_commit(req->change, write, create_committed);
     return;
 out:
     fl_kv_write_free(write);
     fl_table_desc_free(desc);
-    if (state != NULL) {
-        free_create(state);
-    }
+    free_create(state);
     fl_request_fail_unless(req, rc == FLUSS_E_TABLE_ALREADY_EXIST && asked->ignore_if_exists, &err);
 }
 
@@ -173,9 +169,8 @@ void fl_handle_drop_table(fl_request *req)
         fl_request_fail_unless(req, asked->ignore_if_not_exists, &err);
         return;
     }
-    fl_kv_write *write = fl_kv_write_new();
+    fl_kv_write *write = fl_plan_begin(req, 0);
     if (write == NULL) {
-        fl_request_fail_nomem(req);
         return;
     }
     fl_catalog_delete_table(write, table->id);
