@@ -48,8 +48,8 @@ FLUSS_CHECKED fluss_code_t fl_log_store_delete(fl_log_store *store, fluss_error_
 /**
  * Append the batches of one produce request: checks size, CRC and batch
  * sequence of each, assigns base offsets and one commit timestamp max(last, now_ms) in place,
- * writes them. An incomplete tail is ignored. Nothing is written unless all of it is; after a
- * failed write the file is cut back.
+ * writes them. Nothing is written unless all of it is: no batch at all, or one that is cut off, is
+ * corrupt. After a failed write the file is cut back.
  *
  * @param records whole batches; offsets and timestamps are rewritten in place; borrowed
  * @return FLUSS_E_CORRUPT_RECORD, FLUSS_E_OUT_OF_ORDER_SEQUENCE, FLUSS_E_LOG_STORAGE_EXCEPTION

@@ -75,6 +75,18 @@ static fluss_code_t plan_writer(fl_log_store *store, int64_t now_ms, const fl_ba
     return 0;
 }
 
+/** The size of the batch at the start of `bytes`, all of which is there. */
+static fluss_code_t whole_batch_size(fl_slice bytes, size_t *size, fluss_error_t *err)
+{
+    FL_TRY(fl_log_batch_claimed_size(bytes, size, err));
+    if (*size == 0 || *size > bytes.size) {
+        return fl_error(err, FLUSS_E_CORRUPT_RECORD, FLUSS_KIND_CORRUPT,
+                        "record batch: %zu bytes are there, expected %zu", bytes.size,
+                        *size != 0 ? *size : (size_t)FL_BATCH_SIZE_MIN);
+    }
+    return 0;
+}
+
 /** Check and stamp the batch at the start of `bytes`. */
 static fluss_code_t plan_batch(fl_log_store *store, uint8_t *bytes, size_t size, int64_t now_ms,
                                append_plan *plan, fluss_error_t *err)
@@ -101,14 +113,14 @@ static fluss_code_t plan_append(fl_log_store *store, uint8_t *records, size_t si
     *plan = (append_plan){.next_offset = store->end_offset,
                           .timestamp_ms = newest_ms > now_ms ? newest_ms : now_ms};
     fl_writers_reset(&store->staged);
-    while (plan->duplicate == NULL && size - plan->size >= FL_BATCH_SIZE_MIN) {
+    if (size == 0) {
+        return fl_error(err, FLUSS_E_CORRUPT_RECORD, FLUSS_KIND_CORRUPT,
+                        "an append of 0 bytes: expected one record batch or more");
+    }
+    while (plan->duplicate == NULL && plan->size < size) {
         uint8_t *bytes = records + plan->size;
         size_t batch_size;
-        fluss_code_t rc =
-            fl_log_batch_size(fl_slice_of(bytes, size - plan->size), &batch_size, err);
-        if (rc == 0 && batch_size == 0) {
-            break; /* an incomplete tail */
-        }
+        fluss_code_t rc = whole_batch_size(fl_slice_of(bytes, size - plan->size), &batch_size, err);
         if (rc == 0) {
             rc = plan_batch(store, bytes, batch_size, now_ms, plan, err);
         }
@@ -212,9 +224,6 @@ fluss_code_t fl_log_store_append(fl_log_store *store, uint8_t *records, size_t s
         appended->base_offset = plan.duplicate->last_offset - plan.duplicate->offset_delta;
         appended->original_end_offset = plan.duplicate->last_offset + 1;
         appended->is_duplicate = true;
-        return 0;
-    }
-    if (plan.batch_count == 0) {
         return 0;
     }
     if (plan.size > FL_SEGMENT_SIZE_MAX) {

@@ -173,9 +173,8 @@ static void several_batches_in_one_append_share_a_timestamp(void **state)
     size_t size = make_batch(bytes, 3, 40, 1, 7, 0);
     size += make_batch(bytes + size, 4, 50, 2, 7, 1);
     size += make_batch(bytes + size, 5, 60, 3, 8, 0);
-    memset(bytes + size, 0x55, 20); /* an incomplete tail is ignored */
     fl_log_appended appended;
-    assert_int_equal(fl_log_store_append(f->store, bytes, size + 20, 77, &appended, NULL), 0);
+    assert_int_equal(fl_log_store_append(f->store, bytes, size, 77, &appended, NULL), 0);
     assert_int_equal(appended.base_offset, 0);
     assert_int_equal(appended.log_end_offset, 12);
     assert_int_equal(fl_log_store_size(f->store), size);
@@ -192,9 +191,23 @@ static void an_append_without_batches_changes_nothing(void **state)
     const fixture *f = *state;
     uint8_t bytes[64] = {0};
     fl_log_appended appended;
-    assert_int_equal(fl_log_store_append(f->store, bytes, 0, 1, &appended, NULL), 0);
-    assert_int_equal(appended.base_offset, -1);
-    assert_int_equal(appended.log_end_offset, 0);
+    assert_int_equal(fl_log_store_append(f->store, bytes, 0, 1, &appended, NULL),
+                     FLUSS_E_CORRUPT_RECORD);
+    assert_int_equal(fl_log_store_end_offset(f->store), 0);
+}
+
+static void an_append_cut_off_anywhere_is_refused_and_nothing_is_written(void **state)
+{
+    const fixture *f = *state;
+    uint8_t bytes[512];
+    const size_t first = make_batch(bytes, 3, 40, 1, -1, -1);
+    const size_t size = first + make_batch(bytes + first, 3, 40, 1, -1, -1);
+    for (size_t cut = 1; cut < size; cut++) {
+        fl_log_appended appended;
+        const fluss_code_t wanted = cut == first ? 0 : FLUSS_E_CORRUPT_RECORD;
+        assert_int_equal(fl_log_store_append(f->store, bytes, cut, 1, &appended, NULL), wanted);
+        assert_int_equal(fl_log_store_size(f->store), cut < first ? 0 : first);
+    }
 }
 
 static void a_damaged_batch_is_refused_and_nothing_is_written(void **state)
@@ -205,8 +218,7 @@ static void a_damaged_batch_is_refused_and_nothing_is_written(void **state)
     size += make_batch(good + size, 3, 40, 1, -1, -1);
     for (size_t at = 88; at < size; at++) {
         const bool is_stamped = at < 96 || (at >= 101 && at < 109);
-        const bool may_look_cut = at >= 96 && at < 100;
-        if (is_stamped || may_look_cut) {
+        if (is_stamped) {
             continue;
         }
         memcpy(bad, good, size);
@@ -407,6 +419,7 @@ int main(void)
         TEST(the_commit_timestamp_never_falls),
         TEST(several_batches_in_one_append_share_a_timestamp),
         TEST(an_append_without_batches_changes_nothing),
+        TEST(an_append_cut_off_anywhere_is_refused_and_nothing_is_written),
         TEST(a_damaged_batch_is_refused_and_nothing_is_written),
         TEST(a_repeated_batch_returns_its_first_offset),
         TEST(a_writer_that_expired_starts_again_with_zero),
