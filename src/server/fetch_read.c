@@ -197,11 +197,11 @@ static fluss_code_t read_records(fl_request *req, fl_tablet *tablet, const fl_fe
     const size_t size_max = what->size_max < bucket_max ? what->size_max : bucket_max;
     fl_frame *frame = NULL;
     fl_fetch_filter filter;
-    if ((size_max == 0 && !what->is_first) || offset == fl_log_store_end_offset(tablet->log)) {
-        return 0;
-    }
     if (what->table->projection_pushdown_enabled) {
         FL_TRY(check_projection(tablet, what->table, err));
+    }
+    if ((size_max == 0 && !what->is_first) || offset == fl_log_store_end_offset(tablet->log)) {
+        return 0;
     }
     if (fl_fetch_filter_init(&filter, tablet->info, what->table)) {
         sifting s = {.tablet = tablet, .what = what, .filter = &filter, .size_max = size_max};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The first requests of a connection: API_VERSIONS and AUTHENTICATE. */
+#include <strings.h>
+
 #include "protocol/messages.h"
 #include "server/handlers.h"
 #include "server/handlers_private.h"
@@ -31,7 +33,8 @@ static fluss_code_t check_mechanism(const fl_session *session, fl_slice protocol
                                     fluss_error_t *err)
 {
     const char *wanted = session->endpoint->needs_sasl ? "PLAIN" : "plaintext";
-    if (fl_slice_equal_str(protocol, wanted)) {
+    if (protocol.size == strlen(wanted) &&
+        strncasecmp((const char *)protocol.data, wanted, protocol.size) == 0) {
         return 0;
     }
     return fl_error(err, FLUSS_E_AUTHENTICATE_EXCEPTION, FLUSS_KIND_ARGUMENT,

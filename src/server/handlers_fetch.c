@@ -66,8 +66,7 @@ static void read_bucket(fl_request *req, fetch_bucket *bucket, fl_tablet *tablet
     const fluss_code_t rc = tablet == NULL ? fl_visit_unknown(req, key, &err)
                                            : fl_fetch_read_bucket(req, tablet, &what, answer, &err);
     FL_SET_BUCKET_ERROR(req, answer, rc, &err);
-    /* A bucket that is not here does not end the wait: it may be about to be made. */
-    state->has_error |= rc != 0 && err.code != FLUSS_E_UNKNOWN_TABLE_OR_BUCKET;
+    state->has_error |= rc != 0;
     state->has_progress |= answer->has_filtered_end_offset;
     state->bytes += answer->records.size;
     bucket->end_seen = rc == 0 ? answer->high_watermark : -1;
@@ -205,14 +204,26 @@ static size_t not_negative(int32_t value)
     return value > 0 ? (size_t)value : 0;
 }
 
-static void set_limits(fetch_state *state, const fl_msg_fetch_log_request *asked)
+/* The answer must come before the connection counts as idle. */
+static int64_t wait_ms_of(const fl_request *req)
 {
-    const int64_t wait_ms = !asked->has_min_bytes    ? 0
-                            : asked->has_max_wait_ms ? asked->max_wait_ms
-                                                     : WAIT_DEFAULT_MS;
+    const fl_msg_fetch_log_request *asked = req->message;
+    const int64_t idle_ms = fl_request_server(req)->settings.idle_timeout;
+    const int64_t wait_ms_max = idle_ms > 0 ? idle_ms / 2 : INT32_MAX;
+    const int64_t wait_ms = asked->has_max_wait_ms ? asked->max_wait_ms : WAIT_DEFAULT_MS;
+    if (!asked->has_min_bytes || wait_ms < 0) {
+        return 0;
+    }
+    return wait_ms < wait_ms_max ? wait_ms : wait_ms_max;
+}
+
+static void set_limits(const fl_request *req)
+{
+    const fl_msg_fetch_log_request *asked = req->message;
+    fetch_state *state = req->state;
     state->min_bytes = asked->has_min_bytes ? not_negative(asked->min_bytes) : 0;
     state->bytes_max = not_negative(asked->max_bytes);
-    state->deadline_ms = fl_clock_ms() + wait_ms;
+    state->deadline_ms = fl_clock_ms() + wait_ms_of(req);
 }
 
 /* The answers of a table, as many as buckets were asked for. */
@@ -268,7 +279,7 @@ static fluss_code_t prepare(fl_request *req, fluss_error_t *err)
     if (state->buckets == NULL || state->response.tables_resp == NULL) {
         return fl_error_nomem(err);
     }
-    set_limits(state, asked);
+    set_limits(req);
     for (size_t i = 0; i < asked->tables_req_count; i++) {
         FL_TRY(add_table(req, &asked->tables_req[i], &state->response.tables_resp[i], &at, err));
     }
