@@ -253,7 +253,8 @@ fluss_code_t fl_access_prefix_lookup(fl_request *req, fluss_error_t *err)
     return note_denied(req, FL_OPERATION_READ, &asked->table_id, 1, err);
 }
 
-/* Errors of a scan travel in its body. A scan that was opened may be read to its end. */
+/* Errors of a scan travel in its body. What goes on with a scan is checked by its handler, which
+ * finds out the table. */
 fluss_code_t fl_access_scan_kv(fl_request *req, fluss_error_t *err)
 {
     const fl_msg_scan_kv_request *asked = req->message;

@@ -1,17 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SCAN_KV: all rows of a primary-key bucket, batch by batch, on one snapshot. Opening names a
  * bucket, going on names the scan; both end with the batch that has no successor. Errors travel in
- * the body. */
+ * the body.
+ *
+ * The right to read is asked for by each request, so a scan ends when it is taken away. Only the
+ * shard of a scan knows its table, and only shard 0 the rights: the request walks to the one, the
+ * other, and back. */
 #include "protocol/messages.h"
+#include "server/access.h"
 #include "server/handlers.h"
 #include "server/handlers_private.h"
 #include "server/kv_sessions.h"
 #include "server/server.h"
+#include "server/session.h"
 #include "server/visit.h"
 
 typedef struct scan_kv_state {
     fl_visit visit; /* of an opening */
     fl_msg_scan_kv_response response;
+    fl_shard *shard;      /* of the scan that goes on */
+    int64_t table_id;     /* its table */
+    fluss_code_t refused; /* its user may not read it any more */
+    fluss_error_t refusal;
 } scan_kv_state;
 
 static fluss_code_t check(const fl_msg_scan_kv_request *asked, fluss_error_t *err)
@@ -128,6 +138,11 @@ static fluss_code_t go_on(fl_request *req, fluss_error_t *err)
     const fl_msg_scan_kv_request *asked = req->message;
     fl_kv_session *session;
     FL_TRY(fl_kv_session_find(req->at, asked->scanner_id, &session, err));
+    if (state->refused != 0) {
+        fl_kv_session_close(req->at, session);
+        *err = state->refusal;
+        return state->refused;
+    }
     if (asked->has_close_scanner && asked->close_scanner) {
         fl_kv_session_close(req->at, session);
         state->response.has_has_more_results = true;
@@ -152,6 +167,30 @@ static void go_on_there(fl_request *req)
     fl_request_walk_home(req, reply);
 }
 
+/* Thread: shard 0. */
+static void check_right(fl_request *req)
+{
+    scan_kv_state *state = req->state;
+    state->refused =
+        fl_access_require_table_id(req, FL_OPERATION_READ, state->table_id, &state->refusal);
+    fl_request_walk(req, state->shard, go_on_there);
+}
+
+static void find_table_there(fl_request *req)
+{
+    scan_kv_state *state = req->state;
+    const fl_msg_scan_kv_request *asked = req->message;
+    fl_kv_session *session;
+    fluss_error_t err;
+    if (fl_kv_session_find(req->at, asked->scanner_id, &session, &err) != 0) {
+        set_error(req, &err);
+        fl_request_walk_home(req, reply);
+        return;
+    }
+    state->table_id = session->tablet.table_id;
+    fl_request_walk(req, &fl_request_server(req)->shards[0], check_right);
+}
+
 static void start_open(fl_request *req)
 {
     scan_kv_state *state = req->state;
@@ -171,17 +210,18 @@ static void start_open(fl_request *req)
 
 static void start_go_on(fl_request *req)
 {
+    scan_kv_state *state = req->state;
     const fl_msg_scan_kv_request *asked = req->message;
-    fl_shard *shard = fl_kv_session_shard(fl_request_server(req), asked->scanner_id);
     fluss_error_t err;
-    if (shard == NULL) {
+    state->shard = fl_kv_session_shard(fl_request_server(req), asked->scanner_id);
+    if (state->shard == NULL) {
         (void)fl_error(&err, FLUSS_E_UNKNOWN_SCANNER_ID, FLUSS_KIND_STATE,
                        "no open scan has this id");
         set_error(req, &err);
         reply(req);
         return;
     }
-    fl_request_walk(req, shard, go_on_there);
+    fl_request_walk(req, state->shard, req->session->is_checked ? find_table_there : go_on_there);
 }
 
 void fl_handle_scan_kv(fl_request *req)

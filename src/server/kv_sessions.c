@@ -15,11 +15,16 @@ static bool is_expired(const fl_shard *shard, const fl_kv_session *session)
     return fl_clock_ms() - session->used_ms > shard->server->settings.scanner_ttl;
 }
 
+static bool is_of_tablet(const fl_kv_session *session, const fl_tablet_key *tablet)
+{
+    return memcmp(&session->tablet, tablet, sizeof(*tablet)) == 0;
+}
+
 static size_t count_of_tablet(const fl_shard *shard, const fl_tablet_key *tablet)
 {
     size_t count = 0;
     for (const fl_kv_session *at = shard->kv_sessions; at != NULL; at = at->next) {
-        count += memcmp(&at->tablet, tablet, sizeof(*tablet)) == 0;
+        count += is_of_tablet(at, tablet);
     }
     return count;
 }
@@ -183,15 +188,23 @@ void fl_kv_session_close(fl_shard *shard, fl_kv_session *session)
     atomic_fetch_sub(&shard->server->kv_session_count, 1);
 }
 
+void fl_kv_sessions_close_tablet(fl_shard *shard, const fl_tablet_key *tablet)
+{
+    for (fl_kv_session *at = shard->kv_sessions, *next; at != NULL; at = next) {
+        next = at->next;
+        if (is_of_tablet(at, tablet)) {
+            fl_kv_session_close(shard, at);
+        }
+    }
+}
+
 void fl_kv_sessions_expire(fl_shard *shard)
 {
-    fl_kv_session *at = shard->kv_sessions;
-    while (at != NULL) {
-        fl_kv_session *next = at->next;
+    for (fl_kv_session *at = shard->kv_sessions, *next; at != NULL; at = next) {
+        next = at->next;
         if (is_expired(shard, at)) {
             fl_kv_session_close(shard, at);
         }
-        at = next;
     }
 }
 

@@ -34,6 +34,8 @@ fl_shard *fl_kv_session_shard(fl_server *server, fl_slice id);
 FLUSS_CHECKED fluss_code_t fl_kv_session_read(fl_kv_session *session, size_t size_max, fl_buf *out,
                                               int32_t *count, bool *has_more, fluss_error_t *err);
 void fl_kv_session_close(fl_shard *shard, fl_kv_session *session);
+/** End the sessions of a tablet that is dropped. */
+void fl_kv_sessions_close_tablet(fl_shard *shard, const fl_tablet_key *tablet);
 /** End the sessions that were left alone. */
 void fl_kv_sessions_expire(fl_shard *shard);
 void fl_kv_sessions_close_all(fl_shard *shard);
