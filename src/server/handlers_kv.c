@@ -47,14 +47,11 @@ static fluss_code_t put(fl_request *req, size_t index, fl_tablet *tablet, int64_
     }
     FL_TRY(fl_tablet_put(tablet, &what, &appended, err));
     *log_end_offset = appended.log_end_offset;
-    if (!fl_request_server(req)->syncs) {
-        return 0;
-    }
-    if (asked->acks != -1) {
+    if (asked->acks == -1) {
+        fl_write_join_sync(req, index, tablet, appended.log_end_offset);
+    } else if (fl_request_server(req)->syncs) {
         fl_tablet_sync_soon(tablet);
-        return 0;
     }
-    fl_write_join_sync(req, index, tablet, appended.log_end_offset);
     return 0;
 }
 

@@ -149,7 +149,7 @@ static fluss_code_t insert(fl_request *req, size_t index, fl_tablet *tablet, flu
         return fl_visit_unknown(req, &visit->keys[index], err);
     }
     FL_TRY(fl_tablet_insert_missing(tablet, bucket->keys, bucket->keys_count, &appended, err));
-    if (fl_request_server(req)->syncs && appended.log_end_offset >= 0) {
+    if (appended.log_end_offset >= 0) {
         fl_write_join_sync(req, index, tablet, appended.log_end_offset);
     }
     return 0;

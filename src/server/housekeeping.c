@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "server/auto_partition.h"
 #include "server/kv_sessions.h"
+#include "server/kv_stalls.h"
 #include "server/retention.h"
 
 enum { DISK_CHECK_MS = 1000, SCANS_CHECK_MIN_MS = 100 };
@@ -68,6 +69,7 @@ fluss_code_t fl_housekeeping_start(fl_shard *shard, fluss_error_t *err)
     self->shard = shard;
     shard->housekeeping = self;
     FL_TRY(fl_retention_start(shard, &self->retention, err));
+    FL_TRY(fl_kv_stalls_start(shard, err));
     FL_TRY(fl_timer_new(shard->loop, on_scans, self, &self->scans, err));
     fl_timer_start(self->scans, scans_interval(shard->server));
     if (shard->index == 0) {
@@ -84,6 +86,7 @@ void fl_housekeeping_stop(fl_shard *shard)
     if (self != NULL) {
         shard->housekeeping = NULL;
         fl_retention_stop(self->retention);
+        fl_kv_stalls_stop(shard);
         fl_timer_free(self->scans);
         fl_timer_free(self->disk);
         fl_auto_partition_stop(self->partitions);

@@ -61,7 +61,7 @@ static fluss_code_t save(fl_kv_store *store, fl_slice key, int64_t next, fluss_e
         return fl_error_nomem(err);
     }
     fl_kv_write_put(write, FL_KV_CATALOG, key, fl_slice_of(value, sizeof(value)));
-    const fluss_code_t rc = fl_kv_write_commit(store, write, true, err);
+    const fluss_code_t rc = fl_kv_write_commit_now(store, write, true, err);
     fl_kv_write_free(write);
     return rc;
 }

@@ -126,7 +126,7 @@ static fluss_code_t apply_frame(replay *self, fl_slice bytes, int64_t *offset, f
         bytes = fl_slice_sub(bytes, batch.bytes.size, bytes.size - batch.bytes.size);
     }
     fl_kv_write_state(tablet, *offset, self->write);
-    FL_TRY(fl_kv_write_commit(tablet->store, self->write, false, err));
+    FL_TRY(fl_kv_write_commit_now(tablet->store, self->write, false, err));
     tablet->applied_offset = *offset;
     return 0;
 }

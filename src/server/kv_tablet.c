@@ -453,7 +453,7 @@ fluss_code_t fl_kv_tablet_commit(fl_kv_tablet *tablet, int64_t durable_offset, f
     if (rc == 0) {
         tablet->row_count = row_count >= 0 ? row_count + delta : -1;
         fl_kv_write_state(tablet, durable_offset, write);
-        rc = fl_kv_write_commit(tablet->store, write, false, err);
+        rc = fl_kv_write_commit_now(tablet->store, write, false, err);
     }
     fl_kv_write_free(write);
     if (rc != 0) {

@@ -38,6 +38,7 @@ struct fl_shard {
     fl_tablet *tablets; /* hash */
     fl_session *sessions;
     struct fl_kv_session *kv_sessions;
+    struct fl_kv_stalls *kv_stalls; /* NULL: the server starts or stops */
     struct fl_housekeeping *housekeeping;
 };
 

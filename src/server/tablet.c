@@ -9,6 +9,8 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "server/kv_stalls.h"
+#include "server/kv_tablet.h"
 #include "server/server.h"
 #include "server/session.h"
 #include "server/tablet_private.h"
@@ -75,19 +77,19 @@ fluss_code_t fl_tablet_append(fl_tablet *tablet, fl_slice records, fl_log_append
     return 0;
 }
 
-/* End the waits that a finished sync covers; code 0 when it succeeded. */
-static void end_waits(fl_tablet *tablet, fluss_code_t code)
+/* End the waits for what lies below an offset; code 0 when it is done. */
+static void end_waits(fl_tablet *tablet, int64_t offset, fluss_code_t code, const char *reason)
 {
     fl_sync_wait **link = &tablet->unsynced;
     while (*link != NULL) {
         fl_sync_wait *wait = *link;
-        if (wait->offset > tablet->sync_offset) {
+        if (wait->offset > offset) {
             link = &wait->next;
             continue;
         }
         *link = wait->next;
         wait->code = code;
-        wait->reason = code != 0 ? "the log could not be brought to disk" : NULL;
+        wait->reason = reason;
         fl_loop_post(wait->request->session->shard->loop, &wait->task);
     }
     tablet->unsynced_last = link;
@@ -103,10 +105,61 @@ static void sync_failed(fl_tablet *tablet, const fluss_error_t *err)
     char name[FL_TABLET_NAME_SIZE];
     fl_tablet_print(tablet, name, sizeof(name));
     fl_log(FL_LOG_ERROR, "server", "%s: %s", name, err->message);
-    end_waits(tablet, FLUSS_E_LOG_STORAGE_EXCEPTION);
+    end_waits(tablet, tablet->sync_offset, FLUSS_E_LOG_STORAGE_EXCEPTION,
+              "the log could not be brought to disk");
+}
+
+/* What lies below it is as safe as log.flush wants it. */
+static int64_t safe_offset(const fl_tablet *tablet)
+{
+    return tablet->shard->server->syncs ? fl_log_store_durable_offset(tablet->log)
+                                        : fl_log_store_end_offset(tablet->log);
+}
+
+/* The same, and its rows can be read. */
+static int64_t settled_offset(const fl_tablet *tablet)
+{
+    const int64_t safe = safe_offset(tablet);
+    const int64_t applied = tablet->kv != NULL ? fl_kv_tablet_applied_offset(tablet->kv) : safe;
+    return applied < safe ? applied : safe;
+}
+
+void fl_tablet_settle(fl_tablet *tablet)
+{
+    if (tablet->log == NULL) {
+        return;
+    }
+    if (fl_tablet_commit(tablet)) {
+        end_waits(tablet, safe_offset(tablet), 0, NULL);
+    } else {
+        fl_kv_stalls_add(tablet);
+    }
+}
+
+void fl_tablet_give_up(fl_tablet *tablet)
+{
+    end_waits(tablet, INT64_MAX, FLUSS_E_KV_STORAGE_EXCEPTION, "the server stops");
 }
 
 static void start_sync(fl_tablet *tablet);
+
+/* While the store stands still, writes wait for it, not for a sync. */
+static void sync_next(fl_tablet *tablet)
+{
+    if (tablet->must_sync || (tablet->unsynced != NULL && !tablet->is_stalled)) {
+        start_sync(tablet);
+    } else if (tablet->is_dropped) {
+        fl_tablet_remove(tablet);
+    }
+}
+
+void fl_tablet_go_on(fl_tablet *tablet)
+{
+    fl_tablet_settle(tablet);
+    if (tablet->sync == NULL) {
+        sync_next(tablet);
+    }
+}
 
 static void sync_done(fl_work *work)
 {
@@ -118,14 +171,9 @@ static void sync_done(fl_work *work)
     if (rc != 0) {
         sync_failed(tablet, &err);
     } else {
-        fl_tablet_commit(tablet);
-        end_waits(tablet, 0);
+        fl_tablet_settle(tablet);
     }
-    if (tablet->unsynced != NULL || tablet->must_sync) {
-        start_sync(tablet);
-    } else if (tablet->is_dropped) {
-        fl_tablet_remove(tablet);
-    }
+    sync_next(tablet);
     fl_server_release(server);
 }
 
@@ -151,13 +199,13 @@ static void start_sync(fl_tablet *tablet)
 
 bool fl_tablet_sync(fl_tablet *tablet, fl_sync_wait *wait)
 {
-    if (fl_log_store_durable_offset(tablet->log) >= wait->offset) {
+    if (settled_offset(tablet) >= wait->offset) {
         return false;
     }
     wait->next = NULL;
     *tablet->unsynced_last = wait;
     tablet->unsynced_last = &wait->next;
-    if (tablet->sync == NULL) {
+    if (tablet->sync == NULL && !tablet->is_stalled) {
         start_sync(tablet);
     }
     return true;

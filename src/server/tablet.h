@@ -58,6 +58,8 @@ struct fl_tablet {
     fl_work sync_work;
     bool must_sync; /* appends came while a sync ran, and nobody waits for them */
     bool is_dropped;
+    bool is_stalled;         /* the key-value store does not take its rows now (kv_stalls.h) */
+    fl_tablet *next_stalled; /* of the shard */
 };
 
 /** Bring the tablets of a shard in line with a change of the catalog. */
@@ -72,8 +74,8 @@ FLUSS_CHECKED fluss_code_t fl_tablet_open(fl_tablet *tablet, fluss_error_t *err)
 /** Append, and wake the fetches that wait. @param records rewritten in place */
 FLUSS_CHECKED fluss_code_t fl_tablet_append(fl_tablet *tablet, fl_slice records,
                                             fl_log_appended *appended, fluss_error_t *err);
-/** Let the wait's task run when everything below wait->offset is on disk. false: it is already,
- * nothing will run. */
+/** Let the wait's task run when everything below wait->offset is on disk, where that is asked for
+ * (log.flush), and its rows can be read. false: it is so already, nothing will run. */
 bool fl_tablet_sync(fl_tablet *tablet, fl_sync_wait *wait);
 /** Take a wait back. false: it was fired, its task runs. */
 bool fl_tablet_unsync(fl_tablet *tablet, fl_sync_wait *wait);

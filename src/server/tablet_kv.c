@@ -37,24 +37,31 @@ fluss_code_t fl_tablet_open_kv(fl_tablet *tablet, fluss_error_t *err)
     if (tablet->shard->server->syncs) {
         FL_TRY(sync_now(tablet, err));
     }
-    return fl_kv_tablet_open(&spec, &tablet->kv, err);
+    const fluss_code_t rc = fl_kv_tablet_open(&spec, &tablet->kv, err);
+    if (rc == FLUSS_E_STORAGE_BACKPRESSURE) { /* only puts of version 2 know it */
+        err->code = FLUSS_E_KV_STORAGE_EXCEPTION;
+        return FLUSS_E_KV_STORAGE_EXCEPTION;
+    }
+    return rc;
 }
 
-void fl_tablet_commit(fl_tablet *tablet)
+bool fl_tablet_commit(fl_tablet *tablet)
 {
     fluss_error_t err;
     if (tablet->kv == NULL) {
-        return;
+        return true;
     }
     const bool syncs = tablet->shard->server->syncs;
     const int64_t offset =
         syncs ? fl_log_store_durable_offset(tablet->log) : fl_log_store_end_offset(tablet->log);
-    if (fl_kv_tablet_commit(tablet->kv, offset, &err) != 0) {
+    const fluss_code_t rc = fl_kv_tablet_commit(tablet->kv, offset, &err);
+    if (rc != 0 && rc != FLUSS_E_STORAGE_BACKPRESSURE) {
         char name[FL_TABLET_NAME_SIZE];
         fl_tablet_print(tablet, name, sizeof(name));
         fl_log(FL_LOG_ERROR, "server", "%s: rows stay in memory until the next commit: %s", name,
                err.message);
     }
+    return rc != FLUSS_E_STORAGE_BACKPRESSURE;
 }
 
 fluss_code_t fl_tablet_kv(fl_tablet *tablet, fl_kv_tablet **kv, fluss_error_t *err)
@@ -77,7 +84,7 @@ fluss_code_t fl_tablet_put(fl_tablet *tablet, const fl_kv_put *put, fl_log_appen
     FL_TRY(fl_kv_tablet_put(kv, put, appended, err));
     fl_tablet_wake(tablet);
     if (!tablet->shard->server->syncs) {
-        fl_tablet_commit(tablet);
+        fl_tablet_settle(tablet);
     }
     return 0;
 }
@@ -90,7 +97,7 @@ fluss_code_t fl_tablet_insert_missing(fl_tablet *tablet, const fl_slice *keys, s
     FL_TRY(fl_kv_tablet_insert_missing(kv, keys, count, fl_wall_ms(), appended, err));
     fl_tablet_wake(tablet);
     if (!tablet->shard->server->syncs) {
-        fl_tablet_commit(tablet);
+        fl_tablet_settle(tablet);
     }
     return 0;
 }

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "server/catalog.h"
 #include "server/kv_sessions.h"
+#include "server/kv_stalls.h"
 #include "server/server.h"
 #include "server/tablet_private.h"
 #include "server/tree.h"
@@ -122,10 +123,12 @@ static void drop(fl_shard *shard, fl_tablet *tablet)
     HASH_DELETE(hh, shard->tablets, tablet);
     tablet->is_dropped = true;
     fl_tablet_wake(tablet);
+    fl_kv_sessions_close_tablet(shard, &tablet->key);
+    fl_kv_stalls_forget(tablet);
     fl_kv_tablet_close(tablet->kv);
     tablet->kv = NULL;
     if (tablet->sync == NULL) {
-        fl_tablet_remove(tablet);
+        fl_tablet_go_on(tablet);
     }
 }
 

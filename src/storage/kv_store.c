@@ -28,7 +28,8 @@ struct fl_kv_store {
     rocksdb_cache_t *cache;
     rocksdb_column_family_handle_t *families[FAMILY_COUNT];
     rocksdb_readoptions_t *read_options;
-    rocksdb_writeoptions_t *durable_options, *memory_options;
+    rocksdb_writeoptions_t *durable_options, *memory_options; /* wait when the engine does */
+    rocksdb_writeoptions_t *durable_now_options, *memory_now_options; /* do not */
     rocksdb_flushoptions_t *flush_options;
     int level0_pressure, level0_limit; /* files */
     atomic_llong pressure_until_ms;    /* when it is looked at anew */
@@ -83,6 +84,15 @@ static rocksdb_options_t *family_options(rocksdb_cache_t *cache, size_t buffer_s
     return options;
 }
 
+static rocksdb_writeoptions_t *write_options(bool is_durable, bool is_now)
+{
+    rocksdb_writeoptions_t *options = rocksdb_writeoptions_create();
+    rocksdb_writeoptions_set_sync(options, is_durable);
+    rocksdb_writeoptions_disable_WAL(options, !is_durable);
+    rocksdb_writeoptions_set_no_slowdown(options, is_now);
+    return options;
+}
+
 static void set_options(fl_kv_store *store, const fl_kv_store_opts *opts)
 {
     store->cache = rocksdb_cache_create_lru(opts->cache_size);
@@ -107,10 +117,10 @@ static void set_options(fl_kv_store *store, const fl_kv_store_opts *opts)
     store->read_options = rocksdb_readoptions_create();
     store->flush_options = rocksdb_flushoptions_create();
     rocksdb_flushoptions_set_wait(store->flush_options, 1);
-    store->durable_options = rocksdb_writeoptions_create();
-    rocksdb_writeoptions_set_sync(store->durable_options, 1);
-    store->memory_options = rocksdb_writeoptions_create();
-    rocksdb_writeoptions_disable_WAL(store->memory_options, 1);
+    store->durable_options = write_options(true, false);
+    store->memory_options = write_options(false, false);
+    store->durable_now_options = write_options(true, true);
+    store->memory_now_options = write_options(false, true);
 }
 
 static fluss_code_t make_dir(const char *dir, fluss_error_t *err)
@@ -180,6 +190,8 @@ void fl_kv_store_close(fl_kv_store *store)
     rocksdb_readoptions_destroy(store->read_options);
     rocksdb_writeoptions_destroy(store->durable_options);
     rocksdb_writeoptions_destroy(store->memory_options);
+    rocksdb_writeoptions_destroy(store->durable_now_options);
+    rocksdb_writeoptions_destroy(store->memory_now_options);
     rocksdb_flushoptions_destroy(store->flush_options);
     fl_free(store);
 }
@@ -425,8 +437,8 @@ static void fill_batch(const fl_kv_store *store, const fl_kv_write *write,
     }
 }
 
-fluss_code_t fl_kv_write_commit(fl_kv_store *store, fl_kv_write *write, bool durable,
-                                fluss_error_t *err)
+static fluss_code_t commit(fl_kv_store *store, const fl_kv_write *write,
+                           const rocksdb_writeoptions_t *options, fluss_error_t *err)
 {
     if (write->is_incomplete) {
         return fl_error_nomem(err);
@@ -437,10 +449,32 @@ fluss_code_t fl_kv_write_commit(fl_kv_store *store, fl_kv_write *write, bool dur
     rocksdb_writebatch_t *batch = rocksdb_writebatch_create();
     fill_batch(store, write, batch);
     char *reason = NULL;
-    rocksdb_write(store->db, durable ? store->durable_options : store->memory_options, batch,
-                  &reason);
+    rocksdb_write(store->db, options, batch, &reason);
     rocksdb_writebatch_destroy(batch);
     return reason == NULL ? 0 : kv_error(err, "write", reason);
+}
+
+fluss_code_t fl_kv_write_commit(fl_kv_store *store, fl_kv_write *write, bool durable,
+                                fluss_error_t *err)
+{
+    return commit(store, write, durable ? store->durable_options : store->memory_options, err);
+}
+
+/* The engine tells a write that it would have held up as one that is incomplete. */
+fluss_code_t fl_kv_write_commit_now(fl_kv_store *store, fl_kv_write *write, bool durable,
+                                    fluss_error_t *err)
+{
+    fluss_error_t own;
+    const fluss_code_t rc = commit(
+        store, write, durable ? store->durable_now_options : store->memory_now_options, &own);
+    if (rc == FLUSS_E_KV_STORAGE_EXCEPTION && strstr(own.message, "incomplete") != NULL) {
+        return fl_error(err, FLUSS_E_STORAGE_BACKPRESSURE, FLUSS_KIND_STATE,
+                        "the key-value store has not yet taken in what was written; try again");
+    }
+    if (rc != 0 && err != NULL) {
+        *err = own;
+    }
+    return rc;
 }
 
 /* Iterating. */

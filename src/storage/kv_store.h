@@ -77,6 +77,10 @@ void fl_kv_write_free(fl_kv_write *write);
  * ones. The write may be committed or changed again. */
 FLUSS_CHECKED fluss_code_t fl_kv_write_commit(fl_kv_store *store, fl_kv_write *write, bool durable,
                                               fluss_error_t *err);
+/** The same for threads that must go on. @return FLUSS_E_STORAGE_BACKPRESSURE: the engine holds
+ * writes up, nothing was applied */
+FLUSS_CHECKED fluss_code_t fl_kv_write_commit_now(fl_kv_store *store, fl_kv_write *write,
+                                                  bool durable, fluss_error_t *err);
 
 /** An iterator over from <= key < to (size 0: no bound) on a snapshot of this moment. */
 typedef struct fl_kv_iter fl_kv_iter;

@@ -42,12 +42,16 @@ def gate(tmp_path):
     return Gate(tmp_path / "gate")
 
 
+def slow_server(folder, gate, *options, **environment):
+    shim = (BUILD / "tests" / "e2e" / "libslow_disk.so").resolve()
+    environment |= {"LD_PRELOAD": str(shim), "SLOW_DISK_GATE": str(gate.path)}
+    settings = [word for option in options for word in ("-o", option)]
+    return Server(folder / "data", *settings, environment=environment)
+
+
 @pytest.fixture
 def server(tmp_path, gate):
-    shim = (BUILD / "tests" / "e2e" / "libslow_disk.so").resolve()
-    environment = {"LD_PRELOAD": str(shim), "SLOW_DISK_GATE": str(gate.path)}
-    options = ("-o", f"kv.prewrite-buffer.size={BOUND}")
-    with Server(tmp_path / "data", *options, environment=environment) as started:
+    with slow_server(tmp_path, gate, f"kv.prewrite-buffer.size={BOUND}") as started:
         yield started
 
 
@@ -172,3 +176,39 @@ def test_our_client_tries_again(server, connection, gate):
     rows = lookuper.create_lookuper().lookup_many([{"id": i} for i in range(100)]).result(LIMIT_S)
     assert [row["id"] for row in rows] == list(range(100))
     client.close().result(LIMIT_S)
+
+
+@pytest.mark.parametrize("flush", ["ack", "os"])
+def test_a_store_that_stands_still_holds_up_nothing_else(tmp_path, gate, flush):
+    """RocksDB cannot write its files: puts wait, or are refused; logs and lookups go on."""
+    options = ("server.shards=1", "kv.rocksdb.writebuffer.size=64kb", f"log.flush={flush}")
+    with (
+        slow_server(tmp_path, gate, *options, SLOW_DISK_ONLY=".sst") as server,
+        server.connect() as connection,
+        server.connect() as other,
+    ):
+        table = Table("rows", COLUMNS).create(connection)
+        log = create_table(connection, "log")
+        connection.ask("PUT_KV", table.put([([-1, b"there"], False)]))
+        requests = [table.put([([i, bytes(ROW_SIZE)], False)]) for i in range(99)]
+        probe = table.put([([-2, b""], False)], acks=1)
+
+        def wait_for(code):
+            deadline = time.monotonic() + LIMIT_S
+            while codes(other.ask("PUT_KV", probe, version=2)) != [code]:
+                assert time.monotonic() < deadline
+
+        with gate.closed():
+            sent = [connection.send("PUT_KV", request, version=2) for request in requests]
+            wait_for(BACKPRESSURE)
+            for i in range(20):
+                answer = other.ask("PRODUCE_LOG", produce(log, batch(b"%d" % i)))
+                assert codes(answer) == [0]
+                found = other.ask("LOOKUP", table.lookup([[-1, None]]))
+                assert "values" in found["buckets_resp"][0]["values"][0]
+        for i, request_id in enumerate(sent):
+            _, answer = connection.answer(request_id)
+            assert codes(answer) in ([0], [BACKPRESSURE])
+            found = other.ask("LOOKUP", table.lookup([[i, None]]))["buckets_resp"][0]["values"][0]
+            assert ("values" in found) == (codes(answer) == [0]), "what is answered can be read"
+        wait_for(0)

@@ -212,9 +212,9 @@ class Connection:
         name = self.asked.pop(request_id) if kind == SUCCESS else "ErrorResponse"
         return kind, decode(name, body)
 
-    def ask(self, api, message=None, body=None):
+    def ask(self, api, message=None, body=None, version=0):
         """Send and wait; an error response is raised."""
-        kind, answer = self.answer(self.send(api, message, body))
+        kind, answer = self.answer(self.send(api, message, body, version))
         if kind != SUCCESS:
             raise ServerError(answer)
         return answer
