@@ -700,12 +700,12 @@ def kv_batch():
     return PK_TABLE.batch([([1, "a"], False)])
 
 
-def run(ask, known=None):
-    """Send the whole script; gives (step, code, what it shows) of each. ask(step, request) gives
+def run(ask, script=SCRIPT, known=None):
+    """Send a whole script; gives (step, code, what it shows) of each. ask(step, request) gives
     (kind, answer), or None where a server has no such API."""
     known = {} if known is None else known
     out = []
-    for each in SCRIPT:
+    for each in script:
         got = ask(each, each.request(known))
         if got is None:
             out.append((each, None, None))

@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every public API, asked rightly and wrongly at the level of frames.
 
-Goal and method: api_script.py on a fresh server; one test an API, of the codes and of what good
+Goal and method: api_script.py and api_edges.py on a fresh server; one test an API, of the codes and of what good
 answers show. The same script on an official cluster: tests/interop/api.py.
 """
 
 import re
 
 import pytest
-from api_script import SCRIPT, run
+from api_edges import ALL
+from api_script import run
 from wire import TOP, Server
 
-APIS = list(dict.fromkeys(step.api for step in SCRIPT))
+APIS = list(dict.fromkeys(step.api for step in ALL))
 
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
     """What our server answers to each step."""
     with Server(tmp_path_factory.mktemp("api") / "data") as server, server.connect() as connection:
-        yield run(lambda step, request: connection.answer(connection.send(step.api, request)))
+        yield run(lambda step, request: connection.answer(connection.send(step.api, request)), ALL)
 
 
 def test_the_script_has_every_public_api():
@@ -31,5 +32,5 @@ def test_the_script_has_every_public_api():
 def test_answers(answers, api):
     """The label, the code and what is shown, of every step with this API."""
     found = [(step.label, code, shown) for step, code, shown in answers if step.api == api]
-    expected = [(step.label, step.code, step.expected) for step in SCRIPT if step.api == api]
+    expected = [(step.label, step.code, step.expected) for step in ALL if step.api == api]
     assert found == expected

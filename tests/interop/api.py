@@ -6,7 +6,7 @@
 
 OFFICIAL is the address of an official coordinator, its tablet server has the next port; OURS is
 ours. Both are plain listeners without an authorizer. The steps are those of
-tests/e2e/api_script.py. A difference must stand in tests/e2e/api_differences.py, with what the
+tests/e2e/api_script.py and api_edges.py. A difference must stand in tests/e2e/api_differences.py, with what the
 official server answers and why ours is another; one that stands there and was not seen is a failure
 too. Closes with "N passed, M failed".
 """
@@ -19,6 +19,8 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "tests" / "e2e"))
 from api_differences import ABSENT, DIFFERENT  # noqa: E402
+from api_edges import ALL  # noqa: E402
+from api_edges import DB as EDGES_DB  # noqa: E402
 from api_script import COORDINATOR, DB, TABLET, code_in, run  # noqa: E402
 from wire import API, Connection  # noqa: E402
 
@@ -36,8 +38,9 @@ class Side:
             role: {v["api_key"] for v in connection.ask("API_VERSIONS", HELLO)["api_versions"]}
             for role, connection in self.connections.items()
         }
-        gone = {"database_name": DB, "ignore_if_not_exists": True, "cascade": True}
-        self.connections[COORDINATOR].ask("DROP_DATABASE", gone)
+        for name in (DB, EDGES_DB):
+            gone = {"database_name": name, "ignore_if_not_exists": True, "cascade": True}
+            self.connections[COORDINATOR].ask("DROP_DATABASE", gone)
 
     def ask(self, step, request):
         if API[step.api][0] not in self.apis[step.role]:
@@ -59,8 +62,8 @@ def next_port(address):
 
 
 def main():
-    official = run(Side(sys.argv[1], next_port(sys.argv[1])).ask)
-    ours = run(Side(sys.argv[2], sys.argv[2]).ask)
+    official = run(Side(sys.argv[1], next_port(sys.argv[1])).ask, ALL)
+    ours = run(Side(sys.argv[2], sys.argv[2]).ask, ALL)
     passed, failed = 0, 0
     seen = set()
     for (step, code, shown), (_, our_code, our_shown) in zip(official, ours):
