@@ -101,13 +101,38 @@ fluss_code_t fl_error_nomem(fluss_error_t *err)
     return fl_error(err, FLUSS_E_CLIENT, FLUSS_KIND_NOMEM, "out of memory");
 }
 
+/* Copy a text; of a Java stack trace the message and its causes, without the frames between them.
+ * @return bytes copied, at most `room` */
+static size_t copy_causes(const char *text, size_t size, char *out, size_t room)
+{
+    static const char frame[] = "\n\tat ";
+    const bool is_trace = memmem(text, size, frame, sizeof(frame) - 1) != NULL;
+    size_t used = 0;
+    while (size > 0 && used < room) {
+        const char *end = is_trace ? memchr(text, '\n', size) : NULL;
+        const size_t line = end != NULL ? (size_t)(end - text) : size;
+        const bool is_told = !is_trace || (line > 0 && text[0] != '\t');
+        if (is_told && used > 0) {
+            out[used++] = ' ';
+        }
+        const size_t kept = !is_told ? 0 : line < room - used ? line : room - used;
+        memcpy(out + used, text, kept);
+        used += kept;
+        const size_t gone = end != NULL ? line + 1 : line;
+        text += gone;
+        size -= gone;
+    }
+    return used;
+}
+
 fluss_code_t fl_error_server(fluss_error_t *err, fluss_code_t code, const char *text, size_t size)
 {
     if (size == 0) {
         return fl_error(err, code, FLUSS_KIND_SERVER, "%s", fl_code_text(code));
     }
-    const int shown = size < sizeof(err->message) ? (int)size : (int)sizeof(err->message);
-    return fl_error(err, code, FLUSS_KIND_SERVER, "%.*s", shown, text);
+    char told[sizeof(err->message)];
+    const size_t shown = copy_causes(text, size, told, sizeof(told));
+    return fl_error(err, code, FLUSS_KIND_SERVER, "%.*s", (int)shown, told);
 }
 
 void fl_error_prefix(fluss_error_t *err, const char *format, ...)

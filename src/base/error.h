@@ -26,8 +26,8 @@ fluss_code_t fl_error_corrupt(fluss_error_t *err, const char *format, ...) FL_PR
 /** Out of memory: FLUSS_E_CLIENT, FLUSS_KIND_NOMEM, without using the heap. */
 fluss_code_t fl_error_nomem(fluss_error_t *err);
 
-/** An error that the other side sent: kind SERVER. @param text not terminated, may be NULL with
- * size 0: the code's own text. */
+/** An error that the other side sent: kind SERVER. Of a Java stack trace the message and its causes
+ * are kept. @param text not terminated, may be NULL with size 0: the code's own text. */
 fluss_code_t fl_error_server(fluss_error_t *err, fluss_code_t code, const char *text, size_t size);
 
 /** Put context in front of the message of a filled error ("table db.t: …"). err may be NULL. */

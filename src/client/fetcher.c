@@ -268,31 +268,62 @@ static void on_decoded(fl_work *work)
     finish(FL_CONTAINER_OF(work, fl_fetch, work));
 }
 
-/* The first schema id in the answer that is not known yet; -1: none. */
-static int32_t unknown_schema(const fl_fetch *fetch, fl_table **table)
+/* A batch of a part whose schema is not known yet. */
+typedef struct unknown_batch {
+    fetch_part *part; /* NULL: there is none */
+    size_t position;
+    int32_t schema_id;
+} unknown_batch;
+
+static unknown_batch find_unknown(fetch_part *part)
 {
-    for (size_t i = 0; i < fetch->part_count; i++) {
-        const fetch_part *part = &fetch->parts[i];
-        const bool is_arrow = part->plan->table->settings.log_format == FL_LOG_FORMAT_ARROW;
-        size_t position = 0, size = 0;
-        fl_log_batch batch;
-        while (part->err.code == 0 && position < part->records.size) {
-            const fl_slice rest =
-                fl_slice_sub(part->records, position, part->records.size - position);
-            if (fl_log_batch_size(rest, &size, NULL) != 0 || size == 0 || size > rest.size ||
-                fl_log_batch_open(fl_slice_sub(rest, 0, size), is_arrow, &batch, NULL) != 0) {
-                break;
-            }
-            fl_schema *schema = fl_table_find_schema(part->plan->table, batch.schema_id);
-            if (schema == NULL) {
-                *table = part->plan->table;
-                return batch.schema_id;
-            }
-            fl_schema_unref(schema);
-            position += size;
+    const bool is_arrow = part->plan->table->settings.log_format == FL_LOG_FORMAT_ARROW;
+    size_t position = 0, size = 0;
+    fl_log_batch batch;
+    while (part->err.code == 0 && position < part->records.size) {
+        const fl_slice rest = fl_slice_sub(part->records, position, part->records.size - position);
+        if (fl_log_batch_size(rest, &size, NULL) != 0 || size == 0 || size > rest.size ||
+            fl_log_batch_open(fl_slice_sub(rest, 0, size), is_arrow, &batch, NULL) != 0) {
+            break;
+        }
+        fl_schema *schema = fl_table_find_schema(part->plan->table, batch.schema_id);
+        if (schema == NULL) {
+            return (unknown_batch){part, position, batch.schema_id};
+        }
+        fl_schema_unref(schema);
+        position += size;
+    }
+    return (unknown_batch){0};
+}
+
+static unknown_batch first_unknown(const fl_fetch *fetch)
+{
+    unknown_batch found = {0};
+    for (size_t i = 0; i < fetch->part_count && found.part == NULL; i++) {
+        found = find_unknown(&fetch->parts[i]);
+    }
+    return found;
+}
+
+/* Without the schema nothing is made of its batches; what lies before them is good. */
+static void leave_out_unknown(fl_fetch *fetch, const fluss_error_t *err)
+{
+    const unknown_batch first = first_unknown(fetch);
+    for (size_t i = 0; i < fetch->part_count && first.part != NULL; i++) {
+        const unknown_batch at = find_unknown(&fetch->parts[i]);
+        if (at.part == NULL || at.schema_id != first.schema_id ||
+            at.part->plan->table != first.part->plan->table) {
+            continue;
+        }
+        at.part->filtered_end = -1;
+        at.part->records = fl_slice_sub(at.part->records, 0, at.position);
+        if (at.position == 0) {
+            const fl_table *table = at.part->plan->table;
+            at.part->err = *err;
+            fl_error_prefix(&at.part->err, "table %s.%s, bucket %d, schema %d: ", table->database,
+                            table->name, at.part->id.bucket, at.schema_id);
         }
     }
-    return -1;
 }
 
 static void fail_parts(fl_fetch *fetch, const fluss_error_t *err)
@@ -311,20 +342,18 @@ static void on_schema(void *context, const fluss_error_t *failure)
 {
     fl_fetch *fetch = context;
     if (failure != NULL) {
-        fail_parts(fetch, failure);
-        finish(fetch);
-        return;
+        leave_out_unknown(fetch, failure);
     }
     start_decoding(fetch);
 }
 
 static void start_decoding(fl_fetch *fetch)
 {
-    fl_table *table = NULL;
-    const int32_t schema_id = unknown_schema(fetch, &table);
-    if (schema_id >= 0) {
+    const unknown_batch unknown = first_unknown(fetch);
+    if (unknown.part != NULL) {
         fluss_error_t err;
-        if (fl_table_fetch_schema(table, schema_id, on_schema, fetch, &err) != 0) {
+        if (fl_table_fetch_schema(unknown.part->plan->table, unknown.schema_id, on_schema, fetch,
+                                  &err) != 0) {
             on_schema(fetch, &err);
         }
         return;
@@ -402,10 +431,6 @@ static void read_answer(fl_fetch *fetch, fetch_part *part,
     if (answer->has_error_code && answer->error_code != 0) {
         (void)fl_error_server(&part->err, answer->error_code,
                               (const char *)answer->error_message.data, answer->error_message.size);
-        char *line_end = strstr(part->err.message, "\n\tat ");
-        if (line_end != NULL) {
-            *line_end = '\0';
-        }
         return;
     }
     if (answer->has_remote_log_fetch_info) {

@@ -322,6 +322,7 @@ typedef struct key_refresh {
     fl_lookups *lookups;
     fl_client *client; /* shares */
     fl_lookup_key *key;
+    bool is_absent; /* its partition: now the table alone is asked for */
 } key_refresh;
 
 fluss_bucket_t fl_lookup_key_bucket(const fl_lookup_key *key, const fl_metadata *metadata)
@@ -336,40 +337,72 @@ fluss_bucket_t fl_lookup_key_bucket(const fl_lookup_key *key, const fl_metadata 
     };
 }
 
-static void on_refreshed(void *context, const fluss_error_t *failure)
+static void end_refresh(key_refresh *r)
 {
-    key_refresh *r = context;
-    fl_lookup_key *key = r->key;
-    const fl_metadata *metadata = r->client->metadata;
-    if (failure != NULL && failure->code == FLUSS_E_PARTITION_NOT_EXISTS) {
-        fl_lookup_key_done(key, NULL); /* nothing is stored in a partition that is not there */
-    } else if (failure != NULL) {
-        fluss_error_t err = *failure;
-        err.retriable |= err.code == FLUSS_E_TABLE_NOT_EXIST && key->attempts < 8;
-        fl_lookup_key_again(r->lookups, key, &err);
-    } else {
-        const fl_table *table = key->call->lookup->table;
-        const fluss_bucket_t bucket = fl_lookup_key_bucket(key, metadata);
-        fluss_error_t err;
-        if (fl_metadata_is_replaced(metadata, table->database, table->name, table->table_id,
-                                    &err)) {
-            fl_lookup_key_done(key, &err);
-        } else if (fl_metadata_server(metadata, fl_metadata_leader(metadata, &bucket)) == NULL) {
-            (void)fl_error(&err, FLUSS_E_LEADER_NOT_AVAILABLE, FLUSS_KIND_SERVER,
-                           "bucket %d has no leader", key->bucket);
-            fl_lookup_key_again(r->lookups, key, &err);
-        } else {
-            fl_lookup_key_queue(r->lookups, key);
-        }
-    }
     fl_client *client = r->client;
     fl_free(r);
     fl_client_unref(client);
 }
 
+/* The table is that of the lookup. */
+static void key_located(const key_refresh *r)
+{
+    fl_lookup_key *key = r->key;
+    const fl_metadata *metadata = r->client->metadata;
+    const fluss_bucket_t bucket = fl_lookup_key_bucket(key, metadata);
+    fluss_error_t err;
+    if (r->is_absent) {
+        fl_lookup_key_done(key, NULL); /* nothing is stored in a partition that is not there */
+    } else if (fl_metadata_server(metadata, fl_metadata_leader(metadata, &bucket)) == NULL) {
+        (void)fl_error(&err, FLUSS_E_LEADER_NOT_AVAILABLE, FLUSS_KIND_SERVER,
+                       "bucket %d has no leader", key->bucket);
+        fl_lookup_key_again(r->lookups, key, &err);
+    } else {
+        fl_lookup_key_queue(r->lookups, key);
+    }
+}
+
+static fluss_code_t ask_metadata(key_refresh *r, fluss_error_t *err);
+
+static void on_refreshed(void *context, const fluss_error_t *failure)
+{
+    key_refresh *r = context;
+    fl_lookup_key *key = r->key;
+    const fl_table *table = key->call->lookup->table;
+    fluss_error_t err;
+    if (failure != NULL && failure->code == FLUSS_E_PARTITION_NOT_EXISTS && !r->is_absent) {
+        r->is_absent = true; /* from the table, unless its name is another one's by now */
+        if (ask_metadata(r, &err) == 0) {
+            return;
+        }
+        fl_lookup_key_done(key, &err);
+    } else if (failure != NULL) {
+        err = *failure;
+        err.retriable |= err.code == FLUSS_E_TABLE_NOT_EXIST && key->attempts < 8;
+        fl_lookup_key_again(r->lookups, key, &err);
+    } else if (fl_metadata_is_replaced(r->client->metadata, table->database, table->name,
+                                       table->table_id, &err)) {
+        fl_lookup_key_done(key, &err);
+    } else {
+        key_located(r);
+    }
+    end_refresh(r);
+}
+
+static fluss_code_t ask_metadata(key_refresh *r, fluss_error_t *err)
+{
+    const fl_table *table = r->key->call->lookup->table;
+    const fl_metadata_want want = {
+        .database = table->database,
+        .table = table->name,
+        .partition = r->is_absent ? NULL : r->key->partition,
+        .partition_id = FL_NO_PARTITION,
+    };
+    return fl_metadata_refresh(r->client->metadata, want, on_refreshed, r, err);
+}
+
 static void refresh_for(fl_lookups *lookups, fl_lookup_key *key)
 {
-    const fl_table *table = key->call->lookup->table;
     key_refresh *r = fl_calloc(1, sizeof(*r));
     fluss_error_t err;
     if (r == NULL) {
@@ -377,18 +410,10 @@ static void refresh_for(fl_lookups *lookups, fl_lookup_key *key)
         fl_lookup_key_done(key, &err);
         return;
     }
-    *r = (key_refresh){lookups, fl_client_ref(lookups->client), key};
-    const fl_metadata_want want = {
-        .database = table->database,
-        .table = table->name,
-        .partition = key->partition,
-        .partition_id = FL_NO_PARTITION,
-    };
-    if (fl_metadata_refresh(lookups->client->metadata, want, on_refreshed, r, &err) != 0) {
-        fl_client *client = r->client;
-        fl_free(r);
+    *r = (key_refresh){lookups, fl_client_ref(lookups->client), key, false};
+    if (ask_metadata(r, &err) != 0) {
         fl_lookup_key_done(key, &err);
-        fl_client_unref(client);
+        end_refresh(r);
     }
 }
 

@@ -70,6 +70,9 @@ const char *fl_metadata_partition_name(const fl_metadata *metadata, int64_t part
 /** Whether another table has the name of this one, which so is gone. @param err says so */
 bool fl_metadata_is_replaced(const fl_metadata *metadata, const char *database, const char *table,
                              int64_t table_id, fluss_error_t *err);
+/** The error of a table whose name is now that of another one. */
+void fl_metadata_replaced_error(const char *database, const char *table, int64_t table_id,
+                                int64_t other_id, fluss_error_t *err);
 /** Forget a bucket's leader, which turned out to be wrong. */
 void fl_metadata_forget_leader(fl_metadata *metadata, const fluss_bucket_t *bucket);
 #endif

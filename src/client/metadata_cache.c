@@ -303,6 +303,15 @@ static fl_name_entry *new_name(fl_slice database, fl_slice table)
     return entry;
 }
 
+void fl_metadata_replaced_error(const char *database, const char *table, int64_t table_id,
+                                int64_t other_id, fluss_error_t *err)
+{
+    (void)fl_error(err, FLUSS_E_TABLE_NOT_EXIST, FLUSS_KIND_SERVER,
+                   "the table %s.%s with id %lld does not exist any more; the name is that of a "
+                   "table with id %lld",
+                   database, table, (long long)table_id, (long long)other_id);
+}
+
 bool fl_metadata_is_replaced(const fl_metadata *metadata, const char *database, const char *table,
                              int64_t table_id, fluss_error_t *err)
 {
@@ -314,10 +323,7 @@ bool fl_metadata_is_replaced(const fl_metadata *metadata, const char *database, 
     if (known == NULL || known->table_id == table_id) {
         return false;
     }
-    (void)fl_error(err, FLUSS_E_TABLE_NOT_EXIST, FLUSS_KIND_SERVER,
-                   "the table %s.%s with id %lld does not exist any more; the name is that of a "
-                   "table with id %lld",
-                   database, table, (long long)table_id, (long long)known->table_id);
+    fl_metadata_replaced_error(database, table, table_id, known->table_id, err);
     return true;
 }
 

@@ -118,16 +118,6 @@ static void on_open(fl_conn *conn, void *context)
     }
 }
 
-/* The first line of a Java stack trace is the message; the rest is for the log. */
-static void shorten_trace(const fl_node *node, fluss_error_t *err)
-{
-    char *end = strchr(err->message, '\n');
-    if (end != NULL && strncmp(end + 1, "\tat ", 4) == 0) {
-        fl_log(FL_LOG_DEBUG, "rpc", "%s: %s", node->address, err->message);
-        *end = '\0';
-    }
-}
-
 /* @return whether the session is over: the server wants the client to authenticate again. The call
  * that learns it can be repeated, once: a new session may not help. */
 static bool deliver(fl_node *node, fl_call *call, fl_response_type type, fl_slice body,
@@ -152,7 +142,6 @@ static bool deliver(fl_node *node, fl_call *call, fl_response_type type, fl_slic
         }
     } else {
         fl_error_response_decode(body, &err);
-        shorten_trace(node, &err);
         is_signed_out = err.code == FLUSS_E_AUTHENTICATE_EXCEPTION &&
                         node->rpc->config->security_protocol.number == FL_SECURITY_SASL;
         err.retriable |= is_signed_out && node->signed_out_count == 0;
@@ -196,7 +185,6 @@ static void handle_frame(fl_node *node, fl_frame *frame)
     }
     if (type == FL_RESPONSE_FAILURE) {
         fl_error_response_decode(body, &err);
-        shorten_trace(node, &err);
         fl_error_prefix(&err, "%s ends the connection: ", node->address);
         fl_node_fail(node, &err);
         return;

@@ -89,6 +89,7 @@ void fl_round_add(fl_round *round, const char *address, fl_batch *batch)
         return;
     }
     request->batches = batches;
+    batch->sent_to = fl_write_bucket_id(batch->bucket);
     request->batches[request->count++] = batch;
     request->bytes += batch->frame->size;
 }
@@ -114,7 +115,7 @@ static void batch_done(fl_batch *batch, int64_t log_end_offset)
     fl_write_bucket *bucket = batch->bucket;
     fl_write_table *table = bucket->partition->table;
     const fluss_ack_t ack = {
-        .bucket = fl_write_bucket_id(bucket),
+        .bucket = batch->sent_to,
         .log_end_offset = log_end_offset,
     };
     leave_flight(batch);
@@ -141,6 +142,8 @@ static void batch_again(fl_batch *batch, const fluss_error_t *err)
 {
     fl_write_bucket *bucket = batch->bucket;
     fl_sender *sender = bucket->partition->table->sender;
+    fl_log(FL_LOG_DEBUG, "writer", "bucket %d: a batch is sent again: %.800s", bucket->index,
+           err->message);
     leave_flight(batch);
     batch->attempts++;
     batch->state = FL_BATCH_READY;
@@ -238,8 +241,7 @@ static fl_batch *take_batch(fl_produce *request, bool has_partition, int64_t par
         if (batch == NULL || batch->bucket->index != bucket_index) {
             continue;
         }
-        const int64_t expected = fl_write_bucket_id(batch->bucket).partition_id;
-        if (!has_partition || partition_id == expected) {
+        if (!has_partition || partition_id == batch->sent_to.partition_id) {
             request->batches[i] = NULL;
             return batch;
         }
@@ -256,10 +258,6 @@ static void bucket_answered(fl_batch *batch, bool has_error, int32_t code, fl_sl
     }
     fluss_error_t err;
     (void)fl_error_server(&err, code, (const char *)text.data, text.size);
-    char *line_end = strstr(err.message, "\n\tat ");
-    if (line_end != NULL) {
-        *line_end = '\0';
-    }
     fl_error_prefix(&err, "table %s, bucket %d: ", batch->stream.table->name, batch->bucket->index);
     batch_refused(batch, &err, true);
 }
@@ -357,7 +355,7 @@ static fluss_code_t send_log(fl_produce *request, fl_arena *arena, fl_frame *con
         return fl_error_nomem(err);
     }
     for (size_t i = 0; i < request->count; i++) {
-        const fluss_bucket_t id = fl_write_bucket_id(request->batches[i]->bucket);
+        const fluss_bucket_t id = request->batches[i]->sent_to;
         parts[i].has_partition_id = id.partition_id != FL_NO_PARTITION;
         parts[i].partition_id = id.partition_id;
         parts[i].bucket_id = id.bucket;
@@ -383,7 +381,7 @@ static fluss_code_t send_kv(fl_produce *request, fl_arena *arena, fl_frame *cons
         return fl_error_nomem(err);
     }
     for (size_t i = 0; i < request->count; i++) {
-        const fluss_bucket_t id = fl_write_bucket_id(request->batches[i]->bucket);
+        const fluss_bucket_t id = request->batches[i]->sent_to;
         parts[i].has_partition_id = id.partition_id != FL_NO_PARTITION;
         parts[i].partition_id = id.partition_id;
         parts[i].bucket_id = id.bucket;

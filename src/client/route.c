@@ -41,9 +41,7 @@ static bool is_hopeless(const fl_write_bucket *bucket, const fluss_error_t *err)
         return waited_ms >= config->writer_partition_wait_ms.number;
     }
     if (err->code == FLUSS_E_TABLE_NOT_EXIST) {
-        return fl_metadata_is_replaced(table->sender->client->metadata, table->database,
-                                       table->name, table->table_id, NULL) ||
-               waited_ms >= TABLE_GONE_MS_MAX;
+        return table->is_replaced || waited_ms >= TABLE_GONE_MS_MAX;
     }
     return !err->retriable && err->kind != FLUSS_KIND_CLOSED;
 }
@@ -116,9 +114,9 @@ static void on_refreshed(void *context, const fluss_error_t *failure)
     } else {
         learn_partition(partition);
         const int64_t id = atomic_load(&partition->id);
-        if (!fl_metadata_is_replaced(metadata, table->database, table->name, table->table_id,
-                                     &err) &&
-            fl_metadata_leaders(metadata, table->table_id, id) == NULL) {
+        table->is_replaced =
+            fl_metadata_is_replaced(metadata, table->database, table->name, table->table_id, &err);
+        if (!table->is_replaced && fl_metadata_leaders(metadata, table->table_id, id) == NULL) {
             (void)fl_error(&err, FLUSS_E_TABLE_NOT_EXIST, FLUSS_KIND_SERVER,
                            "the table %s.%s with id %lld does not exist any more", table->database,
                            table->name, (long long)table->table_id);
@@ -188,34 +186,82 @@ static size_t split_name(const fl_write_partition *partition, fl_msg_pb_key_valu
     return count;
 }
 
-static bool create_partition(fl_write_partition *partition)
+static fl_msg_pb_table_path path_of(const fl_write_table *table)
 {
-    fl_write_table *table = partition->table;
-    fl_client *client = table->sender->client;
+    return (fl_msg_pb_table_path){.database_name = fl_slice_str(table->database),
+                                  .table_name = fl_slice_str(table->name)};
+}
+
+static fluss_code_t ask_coordinator(fl_write_partition *partition, fl_api_key key,
+                                    const void *message, fl_call_done done, fluss_error_t *err)
+{
+    const fl_client *client = partition->table->sender->client;
     const char *address = fl_metadata_coordinator(client->metadata);
+    const fl_call_spec spec = {
+        .address = address,
+        .key = key,
+        .message = message,
+        .timeout_ms = client->config->request_timeout_ms.number,
+        .done = done,
+        .context = partition,
+    };
+    return address != NULL ? fl_rpc_call(client->rpc, &spec, err)
+                           : fl_error(err, FLUSS_E_NETWORK_EXCEPTION, FLUSS_KIND_NETWORK,
+                                      "the cluster names no coordinator");
+}
+
+/* The name is the table's own: make the partition. */
+static fluss_code_t send_create(fl_write_partition *partition, fluss_error_t *err)
+{
+    const fl_write_table *table = partition->table;
     fl_msg_pb_key_value pairs[FL_PARTITION_KEY_COUNT_MAX];
-    if (client->config->writer_create_partition.number == 0 || address == NULL ||
-        table->partition_key_count > FL_PARTITION_KEY_COUNT_MAX) {
-        return false;
-    }
     const fl_msg_create_partition_request request = {
-        .table_path = {.database_name = fl_slice_str(table->database),
-                       .table_name = fl_slice_str(table->name)},
+        .table_path = path_of(table),
         .partition_spec = {.partition_key_values = pairs,
                            .partition_key_values_count =
                                split_name(partition, pairs, table->partition_key_count)},
         .ignore_if_not_exists = true,
     };
-    const fl_call_spec spec = {
-        .address = address,
-        .key = FL_API_CREATE_PARTITION,
-        .message = &request,
-        .timeout_ms = client->config->request_timeout_ms.number,
-        .done = on_created,
-        .context = partition,
-    };
+    return ask_coordinator(partition, FL_API_CREATE_PARTITION, &request, on_created, err);
+}
+
+static void on_owner(void *context, const fl_reply *reply, const fluss_error_t *failure,
+                     bool was_sent)
+{
+    (void)was_sent;
+    fl_write_partition *partition = context;
+    fl_write_table *table = partition->table;
+    fluss_error_t err = {0};
+    if (failure != NULL) {
+        err = *failure;
+    } else {
+        const fl_msg_get_table_info_response *info = reply->message;
+        table->is_replaced = info->table_id != table->table_id;
+        if (table->is_replaced) {
+            fl_metadata_replaced_error(table->database, table->name, table->table_id,
+                                       info->table_id, &err);
+        } else {
+            (void)send_create(partition, &err);
+        }
+    }
+    if (err.code != 0) {
+        partition->is_being_made = false;
+        wait_after(partition, &err);
+    }
+}
+
+/* Partitions are made by the table's name, which may be that of another table by now. */
+static bool create_partition(fl_write_partition *partition)
+{
+    const fl_write_table *table = partition->table;
+    if (table->sender->client->config->writer_create_partition.number == 0 ||
+        table->partition_key_count > FL_PARTITION_KEY_COUNT_MAX) {
+        return false;
+    }
+    const fl_msg_get_table_info_request request = {.table_path = path_of(table)};
     fluss_error_t err;
-    partition->is_being_made = fl_rpc_call(client->rpc, &spec, &err) == 0;
+    partition->is_being_made =
+        ask_coordinator(partition, FL_API_GET_TABLE_INFO, &request, on_owner, &err) == 0;
     return partition->is_being_made;
 }
 

@@ -66,67 +66,121 @@ static fluss_code_t keep_schema(fl_table *table, int32_t schema_id, fl_schema *s
     return 0;
 }
 
+/* A schema on its way. Schemas are asked for by the table's name, which may be that of another
+ * table by then: the schema is the table's own only if the name still was afterwards. */
 typedef struct schema_fetch {
     fl_table *table; /* shares */
+    int32_t schema_id;
+    fl_schema *schema; /* shares; NULL until it is there */
     fl_table_schema_done done;
     void *context;
 } schema_fetch;
+
+static void free_fetch(schema_fetch *f)
+{
+    fl_schema_unref(f->schema);
+    fl_table_unref(f->table);
+    fl_free(f);
+}
+
+static void end_fetch(schema_fetch *f, const fluss_error_t *err)
+{
+    f->done(f->context, err);
+    free_fetch(f);
+}
+
+static fluss_code_t ask_coordinator(schema_fetch *f, fl_api_key key, const void *message,
+                                    fl_call_done done, fluss_error_t *err)
+{
+    const fl_client *client = f->table->client;
+    const char *address = fl_metadata_coordinator(client->metadata);
+    if (address == NULL) {
+        return fl_error(err, FLUSS_E_NETWORK_EXCEPTION, FLUSS_KIND_NETWORK,
+                        "the cluster names no coordinator");
+    }
+    const fl_call_spec spec = {
+        .address = address,
+        .key = key,
+        .message = message,
+        .timeout_ms = client->config->request_timeout_ms.number,
+        .done = done,
+        .context = f,
+    };
+    return fl_rpc_call(client->rpc, &spec, err);
+}
+
+static fl_msg_pb_table_path path_of(const fl_table *table)
+{
+    return (fl_msg_pb_table_path){.database_name = fl_slice_str(table->database),
+                                  .table_name = fl_slice_str(table->name)};
+}
+
+static void on_owner(void *context, const fl_reply *reply, const fluss_error_t *failure,
+                     bool was_sent)
+{
+    (void)was_sent;
+    schema_fetch *f = context;
+    const fl_table *table = f->table;
+    fluss_error_t err = {0};
+    if (failure != NULL) {
+        err = *failure;
+    } else {
+        const fl_msg_get_table_info_response *info = reply->message;
+        if (info->table_id != table->table_id) {
+            fl_metadata_replaced_error(table->database, table->name, table->table_id,
+                                       info->table_id, &err);
+        } else {
+            (void)keep_schema(f->table, f->schema_id, fl_schema_ref(f->schema), &err);
+        }
+    }
+    end_fetch(f, err.code == 0 ? NULL : &err);
+}
 
 static void on_schema(void *context, const fl_reply *reply, const fluss_error_t *failure,
                       bool was_sent)
 {
     (void)was_sent;
     schema_fetch *f = context;
+    if (failure != NULL) {
+        end_fetch(f, failure);
+        return;
+    }
+    const fl_msg_get_table_schema_response *response = reply->message;
     fluss_error_t err;
     fluss_code_t rc = 0;
-    if (failure != NULL) {
-        err = *failure;
-        rc = err.code;
+    if (response->schema_id != f->schema_id) {
+        rc =
+            fl_error_corrupt(&err, "table %s.%s: schema %d came, %d was asked for",
+                             f->table->database, f->table->name, response->schema_id, f->schema_id);
     } else {
-        const fl_msg_get_table_schema_response *response = reply->message;
-        fl_schema *schema = NULL;
-        rc = fl_schema_from_json(response->schema_json, &schema, &err);
-        if (rc == 0) {
-            rc = keep_schema(f->table, response->schema_id, schema, &err);
-        }
+        rc = fl_schema_from_json(response->schema_json, &f->schema, &err);
     }
-    f->done(f->context, rc == 0 ? NULL : &err);
-    fl_table_unref(f->table);
-    fl_free(f);
+    if (rc == 0) {
+        const fl_msg_get_table_info_request request = {.table_path = path_of(f->table)};
+        rc = ask_coordinator(f, FL_API_GET_TABLE_INFO, &request, on_owner, &err);
+    }
+    if (rc != 0) {
+        end_fetch(f, &err);
+    }
 }
 
 fluss_code_t fl_table_fetch_schema(fl_table *table, int32_t schema_id, fl_table_schema_done done,
                                    void *context, fluss_error_t *err)
 {
-    fl_client *client = table->client;
-    const char *address = fl_metadata_coordinator(client->metadata);
-    if (address == NULL) {
-        return fl_error(err, FLUSS_E_NETWORK_EXCEPTION, FLUSS_KIND_NETWORK,
-                        "the cluster names no coordinator");
-    }
     schema_fetch *f = fl_calloc(1, sizeof(*f));
     if (f == NULL) {
         return fl_error_nomem(err);
     }
-    *f = (schema_fetch){.table = fl_table_ref(table), .done = done, .context = context};
+    *f = (schema_fetch){
+        .table = fl_table_ref(table), .schema_id = schema_id, .done = done, .context = context};
     const fl_msg_get_table_schema_request request = {
-        .table_path = {.database_name = fl_slice_str(table->database),
-                       .table_name = fl_slice_str(table->name)},
+        .table_path = path_of(table),
         .has_schema_id = true,
         .schema_id = schema_id,
     };
-    const fl_call_spec spec = {
-        .address = address,
-        .key = FL_API_GET_TABLE_SCHEMA,
-        .message = &request,
-        .timeout_ms = client->config->request_timeout_ms.number,
-        .done = on_schema,
-        .context = f,
-    };
-    const fluss_code_t rc = fl_rpc_call(client->rpc, &spec, err);
+    const fluss_code_t rc = ask_coordinator(f, FL_API_GET_TABLE_SCHEMA, &request, on_schema, err);
     if (rc != 0) {
-        fl_table_unref(f->table);
-        fl_free(f);
+        free_fetch(f);
     }
     return rc;
 }

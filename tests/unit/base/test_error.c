@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { MESSAGE_SIZE_MAX = sizeof(((fluss_error_t *)NULL)->message) - 1 };
@@ -93,6 +94,36 @@ static void text_of_a_server_is_repaired(void **state)
     assert_string_equal(err.message, "no");
 }
 
+static void a_stack_trace_is_told_by_its_causes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"E: outer.\n\tat a.B(C:1)\n\tat d.E(F:2)\nCaused by: G: inner.\n\t... 3 more\n",
+         "E: outer. Caused by: G: inner."},
+        {"E\n\tat a", "E"},
+        {"two\nlines\n\tindented", "two\nlines\n\tindented"},
+        {"\n\tat a", ""},
+    };
+    for (size_t i = 0; i < FL_COUNT_OF(cases); i++) {
+        fluss_error_t err;
+        (void)fl_error_server(&err, -1, cases[i].text, strlen(cases[i].text));
+        assert_string_equal(err.message, cases[i].message);
+    }
+    /* The cause counts however many frames stand before it. */
+    char text[4000] = "outer";
+    size_t size = strlen(text);
+    for (int i = 0; i < 60; i++) {
+        size += (size_t)snprintf(text + size, sizeof(text) - size,
+                                 "\n\tat org.example.Deep.call(Deep.java:%d)", 1000 + i);
+    }
+    size += (size_t)snprintf(text + size, sizeof(text) - size, "\nCaused by: Inner");
+    fluss_error_t err;
+    (void)fl_error_server(&err, -1, text, size);
+    assert_string_equal(err.message, "outer Caused by: Inner");
+}
+
 static void a_server_without_text_gets_the_text_of_the_code(void **state)
 {
     (void)state;
@@ -145,6 +176,7 @@ int main(void)
         cmocka_unit_test(a_long_message_is_cut_at_a_character),
         cmocka_unit_test(a_prefix_goes_in_front_and_the_end_is_cut),
         cmocka_unit_test(text_of_a_server_is_repaired),
+        cmocka_unit_test(a_stack_trace_is_told_by_its_causes),
         cmocka_unit_test(a_server_without_text_gets_the_text_of_the_code),
         cmocka_unit_test(every_code_of_the_table_has_its_facts),
         cmocka_unit_test(an_unknown_code_is_harmless),
