@@ -123,19 +123,31 @@ class FlussConnection(_Answer):
             closed.result()
         return closed
 
-    def metrics(self) -> list[dict[str, Any]]:
-        """Counters and gauges of this connection: name, labels, type, value, count, sum."""
-        return _core.metrics(self._handle)
+    def metrics(self) -> dict[str, int | dict[str, int]]:
+        """What this connection has done, and is doing, by the name of the metric: counters since
+        it was made, gauges as they are now, histograms as a dict of `count` and `sum`. Where
+        several metrics have one name, it is followed by their labels, `name{labels}`.
 
-    def metrics_dict(self) -> dict[str, int]:
-        """The values of `metrics()` by name, with labels as `name{labels}`; of histograms the
-        count."""
-        found = {}
-        for row in self.metrics():
-            labels = f"{{{row['labels']}}}" if row["labels"] else ""
-            value = row["value"] if row["value"] is not None else row["count"]
-            found[row["name"] + labels] = int(value)
+        Example:
+            connection.metrics()["fluss_client_writer_records_total"]
+        """
+        rows = self.list_metrics()
+        names = [row["name"] for row in rows]
+        found: dict[str, int | dict[str, int]] = {}
+        for row in rows:
+            name = row["name"]
+            if names.count(name) > 1:
+                name += f"{{{row['labels']}}}"
+            if row["value"] is None:
+                found[name] = {"count": int(row["count"]), "sum": int(row["sum"])}
+            else:
+                found[name] = int(row["value"])
         return found
+
+    def list_metrics(self) -> list[dict[str, Any]]:
+        """The metrics as an exporter wants them: for each a dict with the texts `name`, `labels`
+        and `type`, and `value`, or `count` and `sum` of a histogram; what it has not is None."""
+        return _core.metrics(self._handle)
 
     def __enter__(self) -> FlussConnection:
         return self

@@ -25,7 +25,6 @@ _FORWARDED = [
     "iter",
     "reversed",
     "str",
-    "repr",
     "format",
     "bool",
     "int",
@@ -77,6 +76,18 @@ _FORWARDED = [
 ]
 
 
+def describe(future: Any, name: str, text: Callable[[Any], str]) -> str:
+    """What repr() says of something that a future brings: the text of its value. That there is none
+    is said too, where any other use raises."""
+    try:
+        error = FlussFuture.exception(future)
+    except _core.cancelled_error():
+        return f"<{name} cancelled>"
+    if error is not None:
+        return f"<{name} failed: {error!r}>"
+    return text(FlussFuture.result(future))
+
+
 class Deferred(FlussFuture):
     """Base of deferred values."""
 
@@ -85,6 +96,9 @@ class Deferred(FlussFuture):
     @property
     def __class__(self):
         return type(self)._stands_for()
+
+    def __repr__(self) -> str:
+        return describe(self, type(self).__name__, repr)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.result(), name)
@@ -128,7 +142,6 @@ def _forward(name: str) -> Callable[..., Any]:
         "iter": iter,
         "reversed": reversed,
         "str": str,
-        "repr": repr,
         "format": format,
         "bool": bool,
         "dir": dir,
@@ -202,6 +215,14 @@ class DeferredList(Deferred):
         return list
 
 
+class DeferredDict(Deferred):
+    """A dict that is being read."""
+
+    @staticmethod
+    def _stands_for() -> type:
+        return dict
+
+
 def in_thread(kind: type, work: Callable[[Any], Any]) -> Any:
     """Start work(future) in a thread of its own; a future of that kind for what it returns."""
     promise = _core.promise(kind)
@@ -222,6 +243,15 @@ def _start_thread(name: str, target: Callable[..., None], *args: Any) -> None:
     import threading
 
     threading.Thread(target=target, args=args, name=name, daemon=True).start()
+
+
+def wait_for(future: Any) -> None:
+    """Until a future has ended, in whatever way; None has."""
+    if future is not None:
+        try:
+            FlussFuture.exception(future)
+        except _core.cancelled_error():
+            pass
 
 
 def failed(error: BaseException, kind: type = FlussFuture) -> Any:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from typing_extensions import disjoint_base
 
 from .records import RecordBatch
+from .values import TableBucket
 
 _T = TypeVar("_T")
 
@@ -44,3 +45,8 @@ class _DeferredFrame(pd.DataFrame):
 class _DeferredList(list[RecordBatch]):
     def result(self, timeout: float | None = None) -> list[RecordBatch]: ...
     def __await__(self) -> Generator[Any, None, list[RecordBatch]]: ...
+
+@type_check_only
+class _DeferredOffsets(dict[TableBucket, int]):
+    def result(self, timeout: float | None = None) -> dict[TableBucket, int]: ...
+    def __await__(self) -> Generator[Any, None, dict[TableBucket, int]]: ...

@@ -119,15 +119,7 @@ class TableScan(_Answer):
             raise FlussError("create_bucket_batch_scanner() needs a limit: limit(n)")
         if self._predicate is not None:
             raise FlussError("create_bucket_batch_scanner() takes no filter")
-        if bucket.table_id != info.table_id:
-            raise FlussError(f"{bucket} is not of table {info.table_id}, {self._table._name()}")
-        if not 0 <= bucket.bucket_id < info.num_buckets:
-            raise FlussError(
-                f"bucket id {bucket.bucket_id} is out of range: below {info.num_buckets}"
-            )
-        if info.is_partitioned() != (bucket.partition_id is not None):
-            word = "has" if bucket.partition_id is None else "has no"
-            raise FlussError(f"the table {word} partitions; {bucket} does not fit")
+        self._table._require_bucket(bucket)
         log_format = info.get_properties().get("table.log.format", "ARROW")
         if not info.has_primary_key() and log_format.upper() != "ARROW":
             raise FlussError(f"a log table of format {log_format} cannot be read by batches")

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from . import _arrow, _core
 from ._arguments import mapping
+from ._committing import Committing
 from ._progress import Progress, require_progress
 from ._typing import Any, Progressing, Start
 from .errors import ErrorCode, FlussError
@@ -19,6 +20,7 @@ from .futures import (
     FlussFuture,
     in_thread,
     resolved,
+    wait_for,
 )
 from .records import ScanRecords
 from .values import (
@@ -26,7 +28,6 @@ from .values import (
     LATEST_OFFSET,
     OffsetSpec,
     TableBucket,
-    _Answer,
     make_bucket,
     require,
 )
@@ -34,7 +35,7 @@ from .values import (
 _POLL_MS = 1000
 
 
-class LogScanner(_Answer):
+class LogScanner(Committing):
     """Reads the log of a table. One call at a time."""
 
     @classmethod
@@ -53,7 +54,10 @@ class LogScanner(_Answer):
             _memory=None,
             _reader=None,
             _reading=None,
+            _finished={},
             _partitions=frozenset(),
+            _store=None,
+            _storing=None,
         )
 
     # --- subscriptions ---
@@ -104,16 +108,16 @@ class LogScanner(_Answer):
         self._subscribe_buckets_of(new, start_offset)
         return new
 
-    def _present_partitions(self) -> list[int]:
-        """The ids of all partitions; -1 stands for a table without."""
+    def _present_partitions(self) -> dict[int, str]:
+        """The names of all partitions by id; -1 stands for a table without."""
         info = self._table._info
         if not info.is_partitioned():
-            return [-1]
+            return {-1: ""}
         admin = self._table._connection.get_admin()
         listed = admin.list_partition_infos(info.table_path).result()
-        return [partition.partition_id for partition in listed]
+        return {partition.partition_id: partition.partition_name for partition in listed}
 
-    def _subscribe_buckets_of(self, partitions: list[int], start_offset: Start) -> None:
+    def _subscribe_buckets_of(self, partitions: Iterable[int], start_offset: Start) -> None:
         buckets = range(self._table._info.num_buckets)
         every = [(p, b, start_offset) for p in partitions for b in buckets]
         if every:
@@ -129,18 +133,23 @@ class LogScanner(_Answer):
         self._unsubscribe(partition_id, bucket_id)
 
     def subscribed_buckets(self) -> dict[TableBucket, int]:
-        """The next offset of every bucket that is read."""
+        """The next offset of every bucket that is read: after the rows that were handed out, which
+        those of a poll that nobody has looked at were not, nor those that an iteration holds. A
+        bucket that was subscribed at EARLIEST_OFFSET stays there until its first rows come."""
         found = _core.positions(self._open_handle())
-        return {make_bucket(*entry[:3]): entry[3] for entry in found}
+        reached = {make_bucket(*entry[:3]): entry[3] for entry in found}
+        for held in reversed(self._backlog):
+            if held.bucket in reached:
+                reached[held.bucket] = held.base_offset if self._batches else held.offset
+        return reached
 
     def position(self, bucket: TableBucket | int) -> int:
-        """The next offset of a bucket that is read; of a table without partitions its number
-        will do."""
-        key = self._bucket_key(bucket)
-        for entry in _core.positions(self._open_handle()):
-            if entry[:3] == key:
-                return entry[3]
-        raise FlussError(f"bucket {bucket!r} is not subscribed")
+        """The next offset of a bucket that is read, as in `subscribed_buckets()`; of a table
+        without partitions its number will do."""
+        reached = self.subscribed_buckets().get(make_bucket(*self._bucket_key(bucket)))
+        if reached is None:
+            raise FlussError(f"bucket {bucket!r} is not subscribed")
+        return reached
 
     def seek(self, bucket: TableBucket | int, offset: Start) -> None:
         """Go on reading a bucket that is read at another offset."""
@@ -149,12 +158,12 @@ class LogScanner(_Answer):
         _, partition, number = self._bucket_key(bucket)
         self._subscribe([(partition, number, offset)])
 
-    def _bucket_key(self, bucket: TableBucket | int) -> tuple[int, int, int]:
+    def _bucket_key(self, bucket: TableBucket | int, name: str = "bucket") -> tuple[int, int, int]:
         info = self._table._info
         if isinstance(bucket, TableBucket):
             partition = -1 if bucket.partition_id is None else bucket.partition_id
             return (bucket.table_id, partition, bucket.bucket_id)
-        require(bucket, int, "bucket")
+        require(bucket, int, name)
         if info.is_partitioned():
             raise FlussError(f"{self._table._name()} is partitioned: give a TableBucket")
         return (info.table_id, -1, bucket)
@@ -188,20 +197,20 @@ class LogScanner(_Answer):
         """The offset of an OffsetSpec."""
         if not isinstance(offset, OffsetSpec):
             return offset
-        if offset._kind != "timestamp":
-            return EARLIEST_OFFSET if offset._kind == "earliest" else LATEST_OFFSET
         return self._list_offsets(partition, [bucket], offset)[bucket]
 
     def _list_offsets(self, partition: int, buckets: list[int], spec: OffsetSpec) -> dict[int, int]:
-        table = self._table
-        admin, path = table._connection.get_admin(), table.get_table_path()
-        if partition < 0:
-            return admin.list_offsets(path, buckets, spec).result()
-        for known in admin.list_partition_infos(path).result():
-            if known.partition_id == partition:
-                name = known.partition_name
-                return admin.list_partition_offsets(path, name, buckets, spec).result()
-        raise FlussError(f"partition id {partition} is gone", ErrorCode.PARTITION_NOT_EXISTS)
+        present = self._present_partitions()
+        if partition not in present:
+            raise FlussError(f"partition id {partition} is gone", ErrorCode.PARTITION_NOT_EXISTS)
+        return self._ask_offsets(present[partition], buckets, spec).result()
+
+    def _ask_offsets(self, partition_name: str, buckets: list[int], spec: OffsetSpec) -> Any:
+        """A future of offsets by bucket; a table without partitions has one of the name ""."""
+        admin, path = self._table._connection.get_admin(), self._table.get_table_path()
+        if not partition_name:
+            return admin.list_offsets(path, buckets, spec)
+        return admin.list_partition_offsets(path, partition_name, buckets, spec)
 
     def _subscribe(self, entries: list[tuple[int, int, Start]]) -> None:
         self._require_no_reader()
@@ -222,8 +231,7 @@ class LogScanner(_Answer):
         info = self._table._info
         if not info.is_partitioned() or wanted <= self._partitions:
             return
-        listed = self._table._connection.get_admin().list_partition_infos(info.table_path)
-        self._partitions = frozenset(partition.partition_id for partition in listed.result())
+        self._partitions = frozenset(self._present_partitions())
         for partition in sorted(wanted - self._partitions):
             raise FlussError(
                 f"partition id {partition} does not exist in {self._table._name()}",
@@ -242,9 +250,12 @@ class LogScanner(_Answer):
         self._forget({key})
 
     def _forget(self, keys: set[tuple]) -> None:
-        """Drop rows of buckets that an iteration fetched and did not deliver."""
+        """Drop rows of buckets that an iteration fetched and did not deliver, and where a bounded
+        read of them ended."""
+        gone = {make_bucket(*key) for key in keys}
+        for bucket in gone:
+            self._finished.pop(bucket, None)
         if self._backlog:
-            gone = {make_bucket(*key) for key in keys}
             self._backlog = deque(x for x in self._backlog if x.bucket not in gone)
 
     # --- polling ---
@@ -367,18 +378,14 @@ class LogScanner(_Answer):
         schema, before = self._arrow_schema(), self._reading
 
         def work(future: Any) -> Any:
-            if before is not None:
-                try:
-                    FlussFuture.exception(before)
-                except _core.cancelled_error():
-                    pass
+            wait_for(before)
             return convert(self._read_all(schema, future, progress))
 
         self._reading = in_thread(kind, work)
         return self._reading
 
-    def _start_read(self, remembered: bool) -> tuple[Any, list[tuple]]:
-        """Begin to read up to now: the stream, and the positions it starts from."""
+    def _start_read(self, remembered: bool) -> tuple[Any, list[tuple], Any]:
+        """Begin to read up to now: the stream, the positions it starts from, what it reads."""
         self._require_no_reader()
         positions = _core.positions(self._open_handle())
         if not positions and remembered and self._memory:
@@ -390,7 +397,7 @@ class LogScanner(_Answer):
         if self._aligned is not None:
             reader = self._aligned()
             _core.subscribe(reader, positions)
-        return _core.read(reader, None), positions
+        return _core.read(reader, None), positions, reader
 
     def _progress(self, wanted: Progressing, positions: list[tuple]) -> Progress:
         def count_rows() -> int:
@@ -401,9 +408,9 @@ class LogScanner(_Answer):
         return Progress(wanted, count_rows, self._table._name())
 
     def _read_all(self, schema: Any, future: Any, progress: Progressing) -> Any:
-        stream, positions = self._start_read(remembered=True)
-        found = list(self._backlog)
-        self._backlog = deque()
+        stream, positions, reader = self._start_read(remembered=True)
+        before, self._backlog = self._backlog, deque()
+        found = list(before)
         shown = self._progress(progress, positions)
         done = False
         try:
@@ -418,17 +425,38 @@ class LogScanner(_Answer):
         finally:
             shown.end()
             stream.close()
+            if not done:  # nobody gets these rows
+                self._backlog = before
+                self._go_back(positions)
         if done:
-            self._finish(positions)
+            self._finish(positions, reader)
             self._memory = positions
         return _arrow.to_table(found, schema)
 
-    def _finish(self, positions: list[tuple]) -> None:
-        """Stop reading buckets that were read to their end."""
+    def _finish(self, positions: list[tuple], reader: Any) -> None:
+        """Stop reading buckets that a bounded read has read; how far is what will be committed."""
         keys = {entry[:3] for entry in positions}
-        left = [entry for entry in _core.positions(self._handle) if entry[:3] in keys]
+        for entry in _core.positions(reader):
+            if entry[:3] in keys:
+                self._finished[make_bucket(*entry[:3])] = entry[3]
+        left = self._still_read(positions)
         if left:
             _core.unsubscribe(self._handle, left)
+
+    def _go_back(self, positions: list[tuple]) -> None:
+        """To where a bounded read began that did not end well."""
+        import contextlib
+
+        left = self._still_read(positions)
+        with contextlib.suppress(FlussError):  # the connection was closed
+            _core.subscribe(self._handle, left)
+
+    def _still_read(self, positions: list[tuple]) -> list[tuple]:
+        """Those of the positions whose buckets were not unsubscribed meanwhile."""
+        if self._handle is None:
+            return []
+        now = {entry[:3] for entry in _core.positions(self._handle)}
+        return [entry for entry in positions if entry[:3] in now]
 
     def to_arrow_batch_reader(self) -> Any:
         """As `to_arrow`, batch by batch: a pyarrow.RecordBatchReader. Each step waits."""
@@ -440,8 +468,7 @@ class LogScanner(_Answer):
         schema = self._arrow_schema()
         # In a thread, because it asks the server, and Ctrl-C is to get through.
         begun = in_thread(FlussFuture, lambda _: self._start_read(remembered=False))
-        stream, positions = begun.result()
-        feed = _Feed(self, stream, positions)
+        feed = _Feed(self, *begun.result())
         self._reader = weakref.ref(feed)
         return pyarrow.RecordBatchReader.from_batches(schema, feed)
 
@@ -535,10 +562,13 @@ def _to_pandas(table: Any) -> Any:
 class _Feed:
     """Gives batches to a pyarrow reader; when the reader goes, so does the subscription."""
 
-    def __init__(self, scanner: LogScanner, stream: Any, positions: list[tuple]) -> None:
+    def __init__(
+        self, scanner: LogScanner, stream: Any, positions: list[tuple], reader: Any
+    ) -> None:
         self._scanner = scanner
         self._stream = stream
         self._positions = positions
+        self._reader = reader
 
     def __iter__(self) -> _Feed:
         return self
@@ -556,7 +586,7 @@ class _Feed:
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.close()
-            self._scanner._finish(self._positions)
+            self._scanner._finish(self._positions, self._reader)
             self._scanner._reader = None
 
     def __del__(self) -> None:

@@ -13,7 +13,7 @@ from .futures import FlussFuture
 from .lookup import Lookuper, PrefixLookuper, columns_of
 from .scan import TableScan
 from .schema import TableInfo, names_of
-from .values import TablePath, _Answer, require
+from .values import TableBucket, TablePath, _Answer, require
 from .writer import AppendWriter, UpsertWriter
 
 
@@ -112,6 +112,18 @@ class FlussTable(_Answer):
     def _require_key(self, method: str) -> None:
         if not self.has_primary_key():
             raise FlussError(f"{self._name()} has no primary key, which {method}() needs")
+
+    def _require_bucket(self, bucket: TableBucket) -> None:
+        info = self._info
+        if bucket.table_id != info.table_id:
+            raise FlussError(f"{bucket} is not of table {info.table_id}, {self._name()}")
+        if not 0 <= bucket.bucket_id < info.num_buckets:
+            raise FlussError(
+                f"bucket id {bucket.bucket_id} is out of range: below {info.num_buckets}"
+            )
+        if info.is_partitioned() != (bucket.partition_id is not None):
+            word = "has" if bucket.partition_id is None else "has no"
+            raise FlussError(f"the table {word} partitions; {bucket} does not fit")
 
     @property
     def arrow_schema(self) -> Any:

@@ -67,8 +67,7 @@ def remote_bytes(connection):
     """What came from tiered files; None where the package does not tell."""
     if not hasattr(connection, "metrics"):
         return None
-    name = "fluss_client_scanner_remote_bytes_total"
-    return next(float(metric["value"]) for metric in connection.metrics() if metric["name"] == name)
+    return connection.metrics()["fluss_client_scanner_remote_bytes_total"]
 
 
 async def scanned(table, positions, columns=None):

@@ -345,6 +345,9 @@ def test_lookup_many_keeps_the_order_of_the_keys(key_table, run):
     found = key_table.new_lookup().lookup_arrow([(1,), (100,), (2,)]).result(S_MAX)
     assert pa.record_batch(found).to_pylist() == [ROWS[1], ROWS[2]]
     assert key_table.new_lookup().lookup_many([]).result(S_MAX) == []
+    for none in ([(100,), (101,)], []):
+        empty = pa.record_batch(key_table.new_lookup().lookup_arrow(none).result(S_MAX))
+        assert empty.num_rows == 0 and empty.schema == pa.record_batch(found).schema
 
 
 def test_overwrite_passes_the_merge_engine(connection, database):
@@ -489,10 +492,27 @@ def test_settings_by_name(servers):
 
 
 def test_metrics_as_a_dict(connection, log_table):
-    found = connection.metrics_dict()
+    found = connection.metrics()
     assert found["fluss_client_writer_records_total"] >= 10
     assert all(isinstance(value, int) for value in found.values())
-    assert len(found) == len(connection.metrics())
+    rows = connection.list_metrics()
+    assert list(found) == [row["name"] for row in rows]
+    assert {row["type"] for row in rows} == {"counter", "gauge"}
+
+
+def test_metrics_of_every_shape(servers, monkeypatch):
+    named = fluss.FlussConnection.create(bootstrap_servers=servers, client_id="me").result(S_MAX)
+    assert {row["labels"] for row in named.list_metrics()} == {'client_id="me"'}
+    assert named.metrics()["fluss_client_connects_total"] == 1  # the name is the same
+    empty = {"labels": "", "value": None, "count": None, "sum": None}
+    rows = [
+        {**empty, "name": "a", "labels": "n=1", "type": "counter", "value": "3"},
+        {**empty, "name": "a", "labels": "n=2", "type": "counter", "value": "4"},
+        {**empty, "name": "b", "type": "histogram", "count": 5, "sum": 60},
+    ]
+    monkeypatch.setattr(fluss.FlussConnection, "list_metrics", lambda _: rows)
+    assert named.metrics() == {"a{n=1}": 3, "a{n=2}": 4, "b": {"count": 5, "sum": 60}}
+    named.close().result(S_MAX)
 
 
 # --- the plugin of pytest ---

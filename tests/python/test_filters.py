@@ -178,7 +178,7 @@ def write(table, batches):
 
 
 def metric(connection, name):
-    return next(float(m["value"]) for m in connection.metrics() if m["name"] == name)
+    return connection.metrics()[name]
 
 
 @pytest.fixture(scope="module")

@@ -44,15 +44,9 @@ class Client:
             scanner.subscribe(bucket, start)
         return scanner
 
-    def metric(self, name, **labels):
+    def metric(self, name):
         """The value of a counter or gauge."""
-        found = [
-            row["value"]
-            for row in self.connection.metrics()
-            if row["name"] == name and all(str(v) in str(row["labels"]) for v in labels.values())
-        ]
-        assert len(found) == 1, f"{name}: {self.connection.metrics()}"
-        return int(found[0])
+        return self.connection.metrics()[name]
 
 
 _KEYS = {key.replace(".", "_").replace("-", "_"): key for key in fluss._core.config_keys()}

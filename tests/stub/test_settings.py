@@ -84,7 +84,7 @@ def test_client_bucket_hash(stub, connect):
 
 def test_client_id(stub, connect):
     client = connect(stub, client_id='a "b"')
-    assert {row["labels"] for row in client.connection.metrics()} == {'client_id="a \\"b\\""'}
+    assert {row["labels"] for row in client.connection.list_metrics()} == {'client_id="a \\"b\\""'}
 
 
 # ---- writers ----
