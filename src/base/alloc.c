@@ -89,11 +89,8 @@ void fl_free(void *ptr)
     }
 }
 
-void *fl_grow(void *items, size_t *capacity, size_t count, size_t item_size)
+void *fl_grow_full(void *items, size_t *capacity, size_t item_size)
 {
-    if (count < *capacity) {
-        return items;
-    }
     const size_t wanted = *capacity != 0 ? *capacity * 2 : 8;
     size_t size;
     if (__builtin_mul_overflow(wanted, item_size, &size)) {

@@ -12,6 +12,9 @@ void *fl_calloc(size_t count, size_t size) __attribute__((malloc, warn_unused_re
 /** Resize; on NULL the old block is untouched and still the caller's. */
 void *fl_realloc(void *ptr, size_t size) __attribute__((warn_unused_result));
 void fl_free(void *ptr);
+/** fl_grow of an array that is full. */
+void *fl_grow_full(void *items, size_t *capacity, size_t item_size)
+    __attribute__((warn_unused_result));
 /**
  * Make room for one more item in an array, which doubles when it is full.
  *
@@ -19,8 +22,11 @@ void fl_free(void *ptr);
  * @param capacity 0 at first
  * @return the array, which may have moved; NULL: memory is out, nothing has changed
  */
-void *fl_grow(void *items, size_t *capacity, size_t count, size_t item_size)
-    __attribute__((warn_unused_result));
+__attribute__((warn_unused_result)) static inline void *fl_grow(void *items, size_t *capacity,
+                                                                size_t count, size_t item_size)
+{
+    return count < *capacity ? items : fl_grow_full(items, capacity, item_size);
+}
 /** Copies, terminated. NULL when memory is out. */
 char *fl_strdup(const char *text) __attribute__((warn_unused_result));
 char *fl_strndup(const void *text, size_t size) __attribute__((warn_unused_result));

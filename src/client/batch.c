@@ -401,28 +401,20 @@ void fl_batch_free(fl_batch *batch)
     fl_free(batch);
 }
 
-static fluss_code_t grow(void **array, size_t *capacity, size_t count, size_t size,
-                         fluss_error_t *err)
-{
-    if (count < *capacity) {
-        return 0;
-    }
-    const size_t fresh = *capacity == 0 ? 4 : *capacity * 2;
-    void *grown = fl_realloc(*array, fresh * size);
-    if (grown == NULL) {
-        return fl_error_nomem(err);
-    }
-    *array = grown;
-    *capacity = fresh;
-    return 0;
-}
-
 fluss_code_t fl_batch_reserve(fl_batch *batch, fluss_error_t *err)
 {
-    FL_TRY(grow((void **)&batch->acks, &batch->ack_capacity, batch->ack_count, sizeof(*batch->acks),
-                err));
-    return grow((void **)&batch->writers, &batch->writer_capacity, batch->writer_count,
-                sizeof(*batch->writers), err);
+    fl_ack *acks = fl_grow(batch->acks, &batch->ack_capacity, batch->ack_count, sizeof(*acks));
+    if (acks == NULL) {
+        return fl_error_nomem(err);
+    }
+    batch->acks = acks;
+    fl_writer **writers =
+        fl_grow(batch->writers, &batch->writer_capacity, batch->writer_count, sizeof(*writers));
+    if (writers == NULL) {
+        return fl_error_nomem(err);
+    }
+    batch->writers = writers;
+    return 0;
 }
 
 void fl_batch_add(fl_batch *batch, fl_ack ack, fl_writer *writer)

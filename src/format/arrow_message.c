@@ -264,7 +264,7 @@ enum {
     AT_ROW_COUNT = 0x48,
     AT_TO_COMPRESSION = 0x50,
     AT_BUFFER_COUNT = 0x54,
-    AT_BUFFERS = 0x58
+    AT_BUFFERS = FL_ARROW_BUFFERS_AT
 };
 
 /* The metadata up to the buffers, without compression; what is zero here is filled in. */
@@ -280,12 +280,6 @@ static const char plain_head[AT_BUFFERS + 1] =
 /* With compression: a vtable of one field more, from 30 on, and the distance back to it. */
 static const char compressed_batch[] = "\x0c\0\x18\0\x0c\0\x04\0\x08\0\x14\0"
                                        "\x0c";
-
-size_t fl_arrow_head_buffers_at(const fl_arrow_head *head)
-{
-    (void)head;
-    return AT_BUFFERS;
-}
 
 size_t fl_arrow_head_nodes_at(const fl_arrow_head *head)
 {

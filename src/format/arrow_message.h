@@ -52,7 +52,7 @@ typedef struct fl_arrow_head {
 size_t fl_arrow_head_size(const fl_arrow_head *head);
 /** Positions of the entries, to be filled with fl_arrow_head_put. */
 size_t fl_arrow_head_nodes_at(const fl_arrow_head *head);
-size_t fl_arrow_head_buffers_at(const fl_arrow_head *head);
+enum { FL_ARROW_BUFFERS_AT = 0x58 };
 static inline void fl_arrow_head_put(uint8_t *entry, int64_t first, int64_t second)
 {
     fl_store_i64(entry, first);

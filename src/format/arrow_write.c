@@ -287,7 +287,7 @@ fluss_code_t fl_arrow_write(fl_arrow_writer *writer, const fl_schema *schema,
                        .out = out,
                        .body_at = out->size,
                        .node_at = start + fl_arrow_head_nodes_at(&head),
-                       .buffer_at = start + fl_arrow_head_buffers_at(&head),
+                       .buffer_at = start + FL_ARROW_BUFFERS_AT,
                        .err = err};
     fluss_code_t rc = write_body(&walk, schema, array, row_from, row_count);
     if (rc == 0 && out->size - walk.body_at > BODY_SIZE_MAX) {

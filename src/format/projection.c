@@ -187,7 +187,7 @@ static void store_message(const fl_arrow_message *message, const fl_projection *
 {
     column_walk walk = {.schema = projection->written, .columns = projection->columns};
     uint8_t *node = to + fl_arrow_head_nodes_at(head);
-    uint8_t *entry = to + fl_arrow_head_buffers_at(head);
+    uint8_t *entry = to + FL_ARROW_BUFFERS_AT;
     uint8_t *body = to + fl_arrow_head_size(head);
     size_t position = 0;
     for (size_t i = 0; i < count; i++) {
