@@ -61,7 +61,7 @@ fl_acls *fl_catalog_acls(fl_catalog *catalog);
 /** The tag of this server; -1: none. Also to set it, after the commit. */
 int32_t *fl_catalog_server_tag(fl_catalog *catalog);
 enum { FL_REBALANCE_ID_SIZE = 37 /* of a UUID as text */ };
-/** The last rebalance since the start; empty: none. Also to set it. */
+/** The last rebalance; empty: none. Also to set it. */
 char *fl_catalog_rebalance_id(fl_catalog *catalog);
 /** The settings that were changed at run time. Also to set them, after the commit. */
 fl_config_set *fl_catalog_configs(fl_catalog *catalog);
@@ -137,6 +137,8 @@ FLUSS_CHECKED fluss_code_t fl_catalog_put_acl(fl_kv_write *write, const fl_acl *
 FLUSS_CHECKED fluss_code_t fl_catalog_delete_acl(fl_kv_write *write, const fl_acl *acl,
                                                  fluss_error_t *err);
 /** @param tag -1: none */
+FLUSS_CHECKED fluss_code_t fl_catalog_put_rebalance_id(fl_kv_write *write, const char *id,
+                                                       fluss_error_t *err);
 FLUSS_CHECKED fluss_code_t fl_catalog_put_server_tag(fl_kv_write *write, int32_t tag,
                                                      fluss_error_t *err);
 /** All of a set, in place of what was there. */

@@ -184,6 +184,12 @@ fluss_code_t fl_catalog_put_server_tag(fl_kv_write *write, int32_t tag, fluss_er
                err);
 }
 
+fluss_code_t fl_catalog_put_rebalance_id(fl_kv_write *write, const char *id, fluss_error_t *err)
+{
+    return put(write, fl_slice_str("r/last"),
+               json_pack("{siss}", "version", (int)RECORD_VERSION, "id", id), err);
+}
+
 fluss_code_t fl_catalog_put_configs(fl_kv_write *write, const fl_config_set *configs,
                                     fluss_error_t *err)
 {
@@ -422,6 +428,17 @@ static fluss_code_t load_server_tag(fl_catalog *catalog, fl_slice key, const jso
     return 0;
 }
 
+static fluss_code_t load_rebalance_id(fl_catalog *catalog, fl_slice key, const json_t *record,
+                                      fluss_error_t *err)
+{
+    const json_t *id = json_object_get(record, "id");
+    if (!json_is_string(id) || json_string_length(id) >= sizeof(catalog->rebalance_id)) {
+        return broken(key, "no id of a rebalance", err);
+    }
+    memcpy(catalog->rebalance_id, json_string_value(id), json_string_length(id) + 1);
+    return 0;
+}
+
 /* A setting that this server does not know, or does not take, is passed over. */
 static fluss_code_t load_config(fl_catalog *catalog, fl_slice key, const json_t *record,
                                 fluss_error_t *err)
@@ -473,5 +490,6 @@ fluss_code_t fl_catalog_load(fl_catalog *catalog, fl_kv_store *kv, fluss_error_t
     FL_TRY(load_all(catalog, kv, 'p', load_partition, err));
     FL_TRY(load_all(catalog, kv, 'a', load_acl, err));
     FL_TRY(load_all(catalog, kv, 'g', load_server_tag, err));
+    FL_TRY(load_all(catalog, kv, 'r', load_rebalance_id, err));
     return load_all(catalog, kv, 's', load_config, err);
 }

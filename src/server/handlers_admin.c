@@ -222,16 +222,33 @@ static fluss_code_t new_rebalance_id(char id[FL_REBALANCE_ID_SIZE], fluss_error_
     return 0;
 }
 
+static void rebalance_committed(fl_change *change)
+{
+    fl_request *req = change->context;
+    char *last = fl_catalog_rebalance_id(change->catalog);
+    if (change->error.code != 0) {
+        fl_request_fail(req, &change->error);
+        return;
+    }
+    memcpy(last, req->state, FL_REBALANCE_ID_SIZE);
+    const fl_msg_rebalance_response response = {.rebalance_id = fl_slice_str(last)};
+    fl_request_reply(req, &response);
+}
+
 void fl_handle_rebalance(fl_request *req)
 {
-    char *id = fl_catalog_rebalance_id(fl_request_server(req)->catalog);
     fluss_error_t err;
-    if (check_goals(req->message, &err) != 0 || new_rebalance_id(id, &err) != 0) {
+    fl_kv_write *write = fl_plan_begin(req, FL_REBALANCE_ID_SIZE);
+    if (write == NULL) {
+        return;
+    }
+    if (check_goals(req->message, &err) != 0 || new_rebalance_id(req->state, &err) != 0 ||
+        fl_catalog_put_rebalance_id(write, req->state, &err) != 0) {
+        fl_kv_write_free(write);
         fl_request_fail(req, &err);
         return;
     }
-    const fl_msg_rebalance_response response = {.rebalance_id = fl_slice_str(id)};
-    fl_request_reply(req, &response);
+    fl_change_commit(req->change, write, rebalance_committed);
 }
 
 /* Whether an id names the last rebalance, or there was none. */

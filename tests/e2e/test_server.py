@@ -480,6 +480,16 @@ def test_every_advertised_key_is_served_and_no_other(server, connection):
         assert (answer["error_code"] == 2) == (key not in keys), name
 
 
+def test_the_last_rebalance_is_known_after_a_kill(tmp_path):
+    with Server(tmp_path / "data") as server:
+        with server.connect() as connection:
+            rebalance = connection.ask("REBALANCE", {"goals": [0]})["rebalance_id"]
+        server.kill()
+        with server.start().connect() as connection:
+            found = connection.ask("LIST_REBALANCE_PROGRESS", {"rebalance_id": rebalance})
+    assert (found["rebalance_id"], found["rebalance_status"]) == (rebalance, 3)
+
+
 def test_what_one_server_has_not_is_answered_like_an_unused_feature(connection):
     filters = {"resource_type": 1, "operation_type": 1, "permission_type": 1}
     assert code_of(connection, "LIST_ACLS", {"acl_filter": filters}) == 47
