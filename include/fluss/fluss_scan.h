@@ -145,7 +145,9 @@ FLUSS_API fluss_code_t fluss_unsubscribe(fluss_scanner_t *scanner, const fluss_b
 FLUSS_API size_t fluss_positions(const fluss_scanner_t *scanner, fluss_position_t *out, size_t cap);
 
 /**
- * Wait for data. A cancelled or dropped poll loses nothing: the next one delivers.
+ * Wait for data. A cancelled or dropped poll loses nothing: the next one delivers. What becomes of
+ * a bucket (its partition or table was dropped, its offset is gone) fails one poll, after the rows
+ * that were read before it, and at most one poll later than the rows of other buckets.
  *
  * @param timeout_ms  milliseconds after which the answer is empty; 0: what is here now; < 0:
  *                    without limit

@@ -121,21 +121,21 @@ static void forget_partition(fl_scanner *scanner, fluss_bucket_t of)
     }
 }
 
-/* Lock: held. Want of memory, or the first failure that a bucket holds; it is forgotten, and the
- * bucket stays where it is, unless its partition is gone. */
-static bool take_failure(fl_scanner *scanner, fluss_error_t *err)
+/* Lock: held. The first bucket that holds a failure; `is_drained`: without rows before it. */
+static fl_scan_bucket *find_failed(const fl_scanner *scanner, bool is_drained)
 {
-    (void)fl_error_nomem(err);
-    if (scanner->is_short) {
-        return true;
-    }
     fl_scan_bucket *bucket = scanner->buckets;
-    while (bucket != NULL && !bucket->has_failure) {
+    while (bucket != NULL && (!bucket->has_failure || (is_drained && bucket->first != NULL))) {
         bucket = bucket->next;
     }
-    if (bucket == NULL) {
-        return false;
-    }
+    return bucket;
+}
+
+/* Lock: held. The bucket's failure, which is forgotten; the bucket stays where it is, unless its
+ * partition is gone. */
+static void take_failure(fl_scanner *scanner, fl_scan_bucket *bucket, fluss_error_t *err)
+{
+    (void)fl_error_nomem(err);
     if (bucket->failure != NULL) {
         *err = *bucket->failure;
     }
@@ -144,7 +144,25 @@ static bool take_failure(fl_scanner *scanner, fluss_error_t *err)
     if (err->code == FLUSS_E_PARTITION_NOT_EXISTS) {
         forget_partition(scanner, bucket->id);
     }
-    return true;
+}
+
+/* Lock: held. What a poll is told: rows or, where there are none, a failure. A failure that one
+ * poll passed over for the rows of other buckets comes before theirs in the next. @return failed */
+static bool take_news(fl_scanner *scanner, fl_piece **pieces, fluss_error_t *err)
+{
+    fl_scan_bucket *failed = scanner->is_failure_due ? find_failed(scanner, true) : NULL;
+    *pieces = failed == NULL ? gather(scanner) : NULL;
+    scanner->is_failure_due = *pieces != NULL && find_failed(scanner, false) != NULL;
+    if (*pieces != NULL) {
+        return false;
+    }
+    failed = failed != NULL ? failed : find_failed(scanner, false);
+    if (scanner->is_short) {
+        (void)fl_error_nomem(err);
+    } else if (failed != NULL) {
+        take_failure(scanner, failed, err);
+    }
+    return scanner->is_short || failed != NULL;
 }
 
 /* ---- ending a poll ---- */
@@ -213,9 +231,8 @@ void fl_scanner_serve(fl_scanner *scanner)
             is_over = is_failed = true;
             (void)fl_client_closed_error(&err);
         } else {
-            pieces = gather(scanner);
+            is_failed = take_news(scanner, &pieces, &err);
             scanner->leaving = pieces;
-            is_failed = pieces == NULL && take_failure(scanner, &err);
             is_over = pieces != NULL || is_failed || poll->is_immediate || scanner->is_woken ||
                       (poll->wants_progress && scanner->has_progress) ||
                       fl_clock_ms() >= poll->deadline_ms;

@@ -112,6 +112,7 @@ struct fl_scanner {
     fl_poll *poll;
     bool is_woken, has_progress, is_closed;
     bool is_short;           /* memory was out: the poll that waits fails */
+    bool is_failure_due;     /* a poll delivered rows while a bucket held a failure */
     bool is_reading;         /* a bounded read owns it */
     bool is_dropped;         /* the handle is gone: the bounded read ends the scanner */
     struct fl_held *untaken; /* results that the user has not got yet */

@@ -13,7 +13,7 @@ import time
 
 import fluss
 import pytest
-from stub import Hold
+from stub import Hold, bucket_error
 from test_d_scanner import LOG, code_of_poll, fill, offsets
 from wire import crc32c
 
@@ -206,3 +206,25 @@ def test_a_dropped_table_has_its_code_behind_a_long_trace(stub, connect):
         stub.cluster.tables.clear()
     stub.on("GET_METADATA", refuse_table(-1, text), when=lambda e: e.message["table_path"])
     assert code_of_poll(scanner).error_code == GONE
+
+
+# ---- readers of several buckets ----
+
+
+def test_a_failure_is_told_although_other_buckets_have_rows(stub, connect):
+    """By the poll after the one that could have told it: rows never come to an end here."""
+    table = stub.create_table("t", LOG, buckets=2, bucket_key=["id"])
+    client = connect(stub, client_bucket_hash="java", scanner_log_max_poll_records=10)
+    fill(client, "t", 4000, apart=4000)
+    failing = stub.on("FETCH_LOG", bucket_error(19, bucket=1))
+    scanner = client.scanner("t", 0, table.of(1).end, buckets=2)
+    polls, found = 0, []
+    with pytest.raises(fluss.FlussError) as caught:
+        while len(found) < table.of(0).end:
+            found += [r.offset for r in scanner.poll(200).result(LIMIT_S)]
+            polls += failing.hits > 0
+    assert caught.value.error_code == fluss.ErrorCode.LOG_OFFSET_OUT_OF_RANGE_EXCEPTION
+    assert polls <= 3
+    stub.off(failing)
+    found += offsets(drain(scanner, table.of(0).end - len(found)))
+    assert found == list(range(table.of(0).end))
