@@ -291,6 +291,7 @@ void fl_config_apply(fl_server *server, const fl_config_set *set)
     }
     server->settings.disk_limit = server->initial.disk_limit;
     server->settings.disk_recover = server->initial.disk_recover;
+    server->settings.roll_active = server->initial.roll_active;
     for (size_t i = 0; i < FL_CONFIG_COUNT; i++) {
         if (is_users(i)) {
             use_users(server, current_value(server, set, i));
@@ -299,4 +300,5 @@ void fl_config_apply(fl_server *server, const fl_config_set *set)
             fl_log(FL_LOG_WARNING, "server", "%s", err.message);
         }
     }
+    atomic_store(&server->rolls_active, server->settings.roll_active);
 }

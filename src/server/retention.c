@@ -4,7 +4,8 @@
  *   list     the directories of logs that are not open
  *   look     (pool) which of them have segments old enough, by their files
  *   open     those, and note for every open log what may go: of a primary-key table only what the
- *            store has, for the log is what brings back the rest
+ *            store has, for the log is what brings back the rest. Segments that are written to may
+ *            go too, where the settings say so: they are ended first
  *   flush    (pool) the store, when a changelog loses segments: rows that are only in its memory
  *            would be lost with the part of the log that they came from
  *   expire   what was noted
@@ -38,6 +39,7 @@ struct fl_retention {
     /* Of the round. */
     fl_arena arena;
     int64_t now_ms;
+    bool rolls; /* the segment that is written to expires too */
     closed_log *closed;
     size_t closed_count;
     open_log *open;
@@ -147,12 +149,25 @@ static void open_closed(fl_retention *self)
     }
 }
 
-static bool may_expire(const fl_retention *self, fl_tablet *tablet)
+static fluss_code_t look_at_open(const fl_retention *self, fl_tablet *tablet, bool *may,
+                                 fluss_error_t *err)
 {
     const int64_t ttl_ms = tablet->info->settings.log_ttl_ms;
+    *may = false;
+    if (ttl_ms <= 0) {
+        return 0;
+    }
+    if (self->rolls) {
+        FL_TRY(fl_log_store_roll_expired(tablet->log, self->now_ms, ttl_ms, err));
+    }
+    return fl_log_store_may_expire(tablet->log, self->now_ms, ttl_ms, may, err);
+}
+
+static bool may_expire(const fl_retention *self, fl_tablet *tablet)
+{
     fluss_error_t err;
     bool may = false;
-    if (ttl_ms > 0 && fl_log_store_may_expire(tablet->log, self->now_ms, ttl_ms, &may, &err) != 0) {
+    if (look_at_open(self, tablet, &may, &err) != 0) {
         fl_log(FL_LOG_WARNING, "server", "%s", err.message);
     }
     return may;
@@ -173,11 +188,11 @@ static fluss_code_t note_open(fl_retention *self, bool *needs_flush, fluss_error
         if (tablet->log == NULL) {
             continue;
         }
-        const bool is_changelog = tablet->kv != NULL;
+        const bool is_changelog = tablet->kv != NULL, may = may_expire(self, tablet);
         self->open[self->open_count++] = (open_log){
             .key = tablet->key,
             .below_offset = is_changelog ? fl_kv_tablet_applied_offset(tablet->kv) : INT64_MAX};
-        *needs_flush = *needs_flush || (is_changelog && may_expire(self, tablet));
+        *needs_flush = *needs_flush || (is_changelog && may);
     }
     return 0;
 }
@@ -203,7 +218,7 @@ static void look(fl_work *work)
     fl_retention *self = FL_CONTAINER_OF(work, fl_retention, work);
     for (size_t i = 0; i < self->closed_count; i++) {
         closed_log *log = &self->closed[i];
-        log->may_expire = fl_log_dir_may_expire(log->dir, self->now_ms, log->ttl_ms);
+        log->may_expire = fl_log_dir_may_expire(log->dir, self->now_ms, log->ttl_ms, self->rolls);
     }
 }
 
@@ -250,6 +265,7 @@ static void on_timer(void *context)
     fl_retention *self = context;
     fluss_error_t err;
     self->now_ms = fl_wall_ms();
+    self->rolls = atomic_load(&self->server->rolls_active);
     if (list_closed(self, &err) != 0) {
         give_up(self, &err);
     } else if (self->closed_count != 0) {

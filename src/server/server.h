@@ -65,6 +65,7 @@ struct fl_server {
     atomic_int connection_count;
     atomic_int kv_session_count;
     atomic_bool is_disk_full;
+    atomic_bool rolls_active; /* the setting log.retention.roll-active-segment.enabled */
 
     pthread_mutex_t lock; /* guards: holds, is_stopping, is_stopped, is_stuck */
     pthread_cond_t changed;

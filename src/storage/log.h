@@ -93,13 +93,17 @@ FLUSS_CHECKED fluss_code_t fl_log_store_offset_for_time(fl_log_store *store, int
 FLUSS_CHECKED fluss_code_t fl_log_store_expire(fl_log_store *store, int64_t now_ms, int64_t ttl_ms,
                                                int64_t below_offset, size_t *removed,
                                                fluss_error_t *err);
+/** Begin a new segment when the newest one has rows, all of them older than the time to live: then
+ * it expires like the others. Blocks for the disk. */
+FLUSS_CHECKED fluss_code_t fl_log_store_roll_expired(fl_log_store *store, int64_t now_ms,
+                                                     int64_t ttl_ms, fluss_error_t *err);
 /** Whether there is a segment that fl_log_store_expire would delete. */
 FLUSS_CHECKED fluss_code_t fl_log_store_may_expire(fl_log_store *store, int64_t now_ms,
                                                    int64_t ttl_ms, bool *may_expire,
                                                    fluss_error_t *err);
 /** The same of a log that is not open, by its files: false also where they can't be looked at.
- * Blocks. Thread: any. */
-bool fl_log_dir_may_expire(const char *dir, int64_t now_ms, int64_t ttl_ms);
+ * Blocks. Thread: any. @param rolls its newest segment may go too (fl_log_store_roll_expired) */
+bool fl_log_dir_may_expire(const char *dir, int64_t now_ms, int64_t ttl_ms, bool rolls);
 
 /** Group commit. begin on the owner thread notes what is to be made durable; run does the blocking
  * part on any thread; end on the owner thread moves the durable offset and frees the ticket. One

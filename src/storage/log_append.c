@@ -133,8 +133,7 @@ static fluss_code_t plan_append(fl_log_store *store, uint8_t *records, size_t si
     return 0;
 }
 
-/** Seal the newest segment and start one at the end offset. */
-static fluss_code_t roll(fl_log_store *store, fluss_error_t *err)
+fluss_code_t fl_log_roll(fl_log_store *store, fluss_error_t *err)
 {
     fl_segment *newest = fl_log_newest(store);
     if (newest != NULL) {
@@ -173,7 +172,7 @@ static fluss_code_t prepare(fl_log_store *store, const append_plan *plan, int64_
                               newest->size >= store->opts.segment_size_max ||
                               plan->next_offset - 1 - newest->base_offset > INT32_MAX));
     if (is_full) {
-        FL_TRY(roll(store, err));
+        FL_TRY(fl_log_roll(store, err));
     }
     FL_TRY(fl_writers_reserve(&store->writers, store->staged.count, now_ms,
                               store->opts.writer_expiration_ms, err));

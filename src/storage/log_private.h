@@ -63,6 +63,8 @@ FLUSS_CHECKED fluss_code_t fl_log_add_segment(fl_log_store *store, int64_t base_
 size_t fl_log_segment_at(const fl_log_store *store, int64_t offset);
 /** Make all of the newest segment durable, here and now. */
 FLUSS_CHECKED fluss_code_t fl_log_sync_now(fl_log_store *store, fluss_error_t *err);
+/** Seal the newest segment and start one at the end offset. */
+FLUSS_CHECKED fluss_code_t fl_log_roll(fl_log_store *store, fluss_error_t *err);
 
 /** Write the writers' state as of the end offset, beside the segments. */
 FLUSS_CHECKED fluss_code_t fl_log_write_snapshot(fl_log_store *store, bool durable,

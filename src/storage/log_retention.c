@@ -11,6 +11,20 @@
 #include "storage/file.h"
 #include "storage/log_private.h"
 
+/** Whether all rows of a segment are older than the time to live. */
+static fluss_code_t is_older(fl_segment *segment, int64_t now_ms, int64_t ttl_ms, bool *is_old,
+                             fluss_error_t *err)
+{
+    int64_t age_ms;
+    if (segment->newest_timestamp_ms < 0) {
+        int64_t next_offset;
+        FL_TRY(fl_segment_read_tail(segment, &next_offset, err));
+    }
+    *is_old =
+        !__builtin_sub_overflow(now_ms, segment->newest_timestamp_ms, &age_ms) && age_ms > ttl_ms;
+    return 0;
+}
+
 /** Whether the oldest segment is sealed, older than the time to live, and below an offset. */
 static fluss_code_t is_expired(fl_log_store *store, int64_t now_ms, int64_t ttl_ms,
                                int64_t below_offset, bool *expired, fluss_error_t *err)
@@ -19,15 +33,44 @@ static fluss_code_t is_expired(fl_log_store *store, int64_t now_ms, int64_t ttl_
     if (ttl_ms < 0 || store->segment_count < 2 || store->segments[1]->base_offset > below_offset) {
         return 0;
     }
-    fl_segment *oldest = store->segments[0];
-    if (oldest->newest_timestamp_ms < 0) {
-        int64_t next_offset;
-        FL_TRY(fl_segment_read_tail(oldest, &next_offset, err));
+    return is_older(store->segments[0], now_ms, ttl_ms, expired, err);
+}
+
+/** Roll; the file of the new segment is there, and on disk, before anything before it can go: its
+ * name alone says where the log goes on. */
+static fluss_code_t roll_to_file(fl_log_store *store, fluss_error_t *err)
+{
+    int fd;
+    fl_segment *next = fl_segment_new(store->opts.files, store->dir, store->end_offset);
+    if (next == NULL) {
+        return fl_error_nomem(err);
     }
-    int64_t age_ms;
-    *expired =
-        !__builtin_sub_overflow(now_ms, oldest->newest_timestamp_ms, &age_ms) && age_ms > ttl_ms;
-    return 0;
+    fluss_code_t rc = fl_file_pin(&next->log, true, &fd, err);
+    if (rc == 0) {
+        fl_file_unpin(&next->log);
+        rc = fl_dir_sync(store->opts.files, store->dir, err);
+    }
+    if (rc == 0) {
+        rc = fl_log_roll(store, err);
+    }
+    if (rc != 0) {
+        const fluss_code_t ignored = fl_file_remove(&next->log, NULL);
+        (void)ignored;
+    }
+    fl_segment_free(next);
+    return rc;
+}
+
+fluss_code_t fl_log_store_roll_expired(fl_log_store *store, int64_t now_ms, int64_t ttl_ms,
+                                       fluss_error_t *err)
+{
+    fl_segment *newest = fl_log_newest(store);
+    bool is_old = false;
+    if (ttl_ms < 0 || newest == NULL || newest->size == 0 || store->has_torn_tail) {
+        return 0;
+    }
+    FL_TRY(is_older(newest, now_ms, ttl_ms, &is_old, err));
+    return is_old ? roll_to_file(store, err) : 0;
 }
 
 fluss_code_t fl_log_store_may_expire(fl_log_store *store, int64_t now_ms, int64_t ttl_ms,
@@ -71,7 +114,7 @@ fluss_code_t fl_log_store_expire(fl_log_store *store, int64_t now_ms, int64_t tt
     }
 }
 
-bool fl_log_dir_may_expire(const char *dir, int64_t now_ms, int64_t ttl_ms)
+bool fl_log_dir_may_expire(const char *dir, int64_t now_ms, int64_t ttl_ms, bool rolls)
 {
     DIR *entries = ttl_ms >= 0 ? opendir(dir) : NULL;
     size_t count = 0;
@@ -89,9 +132,10 @@ bool fl_log_dir_may_expire(const char *dir, int64_t now_ms, int64_t ttl_ms)
             (void)snprintf(oldest, sizeof(oldest), "%.*s", (int)sizeof(oldest) - 1, entry->d_name);
         }
     }
-    const bool is_known = count > 1 && fstatat(dirfd(entries), oldest, &facts, 0) == 0;
+    const bool is_known = count != 0 && fstatat(dirfd(entries), oldest, &facts, 0) == 0;
     closedir(entries);
-    return is_known && now_ms - (int64_t)facts.st_mtim.tv_sec * 1000 > ttl_ms;
+    return is_known && (count > 1 || (rolls && facts.st_size > 0)) &&
+           now_ms - (int64_t)facts.st_mtim.tv_sec * 1000 > ttl_ms;
 }
 
 static fluss_code_t remove_files(const char *dir, fluss_error_t *err)

@@ -312,19 +312,39 @@ static void expiry_removes_whole_old_segments_only(void **state)
                      FLUSS_E_LOG_OFFSET_OUT_OF_RANGE);
 }
 
+static void the_newest_segment_expires_when_it_is_rolled(void **state)
+{
+    fixture *f = *state;
+    size_t removed;
+    (void)append_rows(f->store, 10, 100, 1000);
+    assert_int_equal(fl_log_store_roll_expired(f->store, 1400, 500, NULL), 0); /* young */
+    assert_int_equal(fl_log_store_roll_expired(f->store, 1 << 30, -1, NULL), 0);
+    assert_int_equal(fl_log_store_expire(f->store, 2000, 500, INT64_MAX, &removed, NULL), 0);
+    assert_int_equal(removed, 0);
+    for (int i = 0; i < 2; i++) { /* what is empty is not rolled */
+        assert_int_equal(fl_log_store_roll_expired(f->store, 2000, 500, NULL), 0);
+        assert_int_equal(fl_log_store_expire(f->store, 2000, 500, INT64_MAX, &removed, NULL), 0);
+        assert_int_equal(removed, i == 0);
+    }
+    reopen(f, 1 << 30);
+    assert_int_equal(fl_log_store_start_offset(f->store), 10);
+    assert_int_equal(append_rows(f->store, 1, 100, 3000), 10);
+}
+
 static void files_tell_whether_a_closed_log_may_expire(void **state)
 {
     const fixture *f = *state;
     const int64_t now_ms = (int64_t)time(NULL) * 1000, hour_ms = 3600 * 1000;
     (void)append_rows(f->store, 1, 100, 1000);
-    assert_false(fl_log_dir_may_expire(f->dir, now_ms + hour_ms, 1000)); /* one segment */
+    assert_false(fl_log_dir_may_expire(f->dir, now_ms + hour_ms, 1000, false)); /* one segment */
+    assert_true(fl_log_dir_may_expire(f->dir, now_ms + hour_ms, 1000, true));
     for (int i = 0; i < 50; i++) {
         (void)append_rows(f->store, 1, 100, 1000);
     }
-    assert_true(fl_log_dir_may_expire(f->dir, now_ms + hour_ms, 1000));
-    assert_false(fl_log_dir_may_expire(f->dir, now_ms, hour_ms));
-    assert_false(fl_log_dir_may_expire(f->dir, now_ms + hour_ms, -1));
-    assert_false(fl_log_dir_may_expire("/no/such/directory", now_ms, 0));
+    assert_true(fl_log_dir_may_expire(f->dir, now_ms + hour_ms, 1000, false));
+    assert_false(fl_log_dir_may_expire(f->dir, now_ms, hour_ms, true));
+    assert_false(fl_log_dir_may_expire(f->dir, now_ms + hour_ms, -1, true));
+    assert_false(fl_log_dir_may_expire("/no/such/directory", now_ms, 0, true));
 }
 
 static void a_deleted_log_leaves_no_directory(void **state)
@@ -424,6 +444,7 @@ int main(void)
         TEST(a_repeated_batch_returns_its_first_offset),
         TEST(a_writer_that_expired_starts_again_with_zero),
         TEST(expiry_removes_whole_old_segments_only),
+        TEST(the_newest_segment_expires_when_it_is_rolled),
         TEST(files_tell_whether_a_closed_log_may_expire),
         TEST(a_deleted_log_leaves_no_directory),
         TEST(a_ticket_moves_the_durable_offset_to_where_it_began),
