@@ -83,7 +83,10 @@ DIFFERENT = {
         (0, None),
         "a key must be one of the table; the official server reads its first bytes",
     ),
-    ("PREFIX_LOOKUP", "a log table without keys"): ((0, None), "a log table has no keys to look up"),
+    ("PREFIX_LOOKUP", "a log table without keys"): (
+        (0, None),
+        "a log table has no keys to look up",
+    ),
     ("LIMIT_SCAN", "fewer rows than none"): ((0, None), BELOW_ZERO),
     ("LIMIT_SCAN", "a limit far below"): ((0, None), BELOW_ZERO),
     ("LIMIT_SCAN", "fewer rows of a log than none"): ((19, None), BELOW_ZERO),

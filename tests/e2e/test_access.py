@@ -39,6 +39,7 @@ from access_matrix import (
     login,
     prepare,
 )
+from rows import Table
 from wire import (
     BUILD,
     SUCCESS,
@@ -59,7 +60,7 @@ OPTIONS = (
     *("--sasl-user", "admin:admin-secret", "--sasl-user", "alice:alice-secret"),
     *("-o", "authorizer.enabled=true", "-o", "super.users=User:admin", "-o", "server.shards=3"),
 )
-SECURITY_DISABLED, UNKNOWN_TABLE_OR_BUCKET = 47, 21
+SECURITY_DISABLED, UNKNOWN_TABLE_OR_BUCKET, UNKNOWN_SCANNER = 47, 21, 67
 BY_API = {row.api: row for row in MATRIX}
 NEEDING = [row for row in MATRIX if row.operation is not None]
 
@@ -243,6 +244,46 @@ def test_a_lookup_that_inserts_needs_the_right_to_write(alice, admin, world):
         assert code_of(alice, "LOOKUP", message) == NOT_AUTHORIZED
     with granted(admin, acl("alice", WRITE, TABLE, "access.pk")):
         assert code_of(alice, "LOOKUP", message) != NOT_AUTHORIZED
+
+
+def open_scan(alice, table):
+    """Open a scan of more rows than its first answer has; gives what asks for the rest."""
+    request = {"table_id": table.id, "bucket_id": 0}
+    request = {"bucket_scan_req": request, "call_seq_id": 0, "batch_size_bytes": 1}
+    answer = alice.ask("SCAN_KV", request)
+    assert answer["has_more_results"]
+    return {"scanner_id": answer["scanner_id"], "call_seq_id": 1, "batch_size_bytes": 1}
+
+
+def with_rows(admin, name):
+    table = Table(name, [("id", "INT")]).create(admin, database=DB)
+    admin.ask("PUT_KV", table.put([([i], False) for i in range(9)]))
+    return table
+
+
+def test_a_scan_ends_when_its_right_is_taken_away(alice, admin, world):
+    table = with_rows(admin, "scanned")
+    with granted(admin, acl("alice", READ, TABLE, f"{DB}.scanned")):
+        go_on = open_scan(alice, table)
+        assert alice.ask("SCAN_KV", go_on)["has_more_results"]
+    go_on["call_seq_id"] = 2
+    assert alice.ask("SCAN_KV", go_on)["error_code"] == NOT_AUTHORIZED
+    with granted(admin, acl("alice", READ, TABLE, f"{DB}.scanned")):
+        assert alice.ask("SCAN_KV", go_on)["error_code"] == UNKNOWN_SCANNER
+
+
+def test_who_knows_the_id_of_a_scan_needs_the_right_too(alice, admin, world):
+    table = with_rows(admin, "overheard")
+    go_on = open_scan(admin, table)
+    assert alice.ask("SCAN_KV", go_on)["error_code"] == NOT_AUTHORIZED
+
+
+def test_a_scan_ends_when_its_table_is_dropped(admin, world):
+    table = with_rows(admin, "dropped")
+    go_on = open_scan(admin, table)
+    path = {"database_name": DB, "table_name": "dropped"}
+    admin.ask("DROP_TABLE", {"table_path": path, "ignore_if_not_exists": False})
+    assert admin.ask("SCAN_KV", go_on)["error_code"] == UNKNOWN_SCANNER
 
 
 def test_an_unknown_table_id_is_named_as_unknown(alice, world):
