@@ -80,12 +80,12 @@ def describe(future: Any, name: str, text: Callable[[Any], str]) -> str:
     """What repr() says of something that a future brings: the text of its value. That there is none
     is said too, where any other use raises."""
     try:
-        error = FlussFuture.exception(future)
+        value = FlussFuture.result(future)
     except _core.cancelled_error():
         return f"<{name} cancelled>"
-    if error is not None:
+    except Exception as error:
         return f"<{name} failed: {error!r}>"
-    return text(FlussFuture.result(future))
+    return text(value)
 
 
 class Deferred(FlussFuture):
@@ -196,6 +196,13 @@ class DeferredTable(Deferred):
 
         return pyarrow.Table
 
+    # Of the class, because some consumers ask the class for them.
+    def __arrow_c_schema__(self) -> Any:
+        return self.result().schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.result().__arrow_c_stream__(requested_schema)
+
 
 class DeferredFrame(Deferred):
     """A pandas.DataFrame that is being read."""
@@ -205,6 +212,9 @@ class DeferredFrame(Deferred):
         import pandas
 
         return pandas.DataFrame
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.result().__arrow_c_stream__(requested_schema)
 
 
 class DeferredList(Deferred):

@@ -158,7 +158,7 @@ class TableScan(_Answer):
                 BatchScanner._of(self._table, bucket, limit, names, self._columns)
                 for bucket in self._buckets()
             ]
-            schema = pyarrow.schema([self._table.arrow_schema.field(name) for name in names])
+            schema = self._table._arrow_schema_of(names)
             # How many rows there are is known at the end; a bucket is a step.
             shown = Progress(progress, lambda: len(scanners), f"{self._table._name()}, buckets")
             shown.start()
@@ -218,6 +218,10 @@ class TableScan(_Answer):
         scanner.subscribe_all()
         return scanner._read_changes(progress)
 
+    def __arrow_c_schema__(self) -> Any:
+        """The wanted columns, for consumers that ask for them before they read."""
+        return self._table._arrow_schema_of(self._names()).__arrow_c_schema__()
+
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """All rows as a stream that the consumer pulls: for polars, DuckDB, pyarrow and others."""
         if self._table.has_primary_key():
@@ -252,10 +256,7 @@ class BatchScanner(_Answer):
         return self._bucket
 
     def _schema(self) -> Any:
-        import pyarrow
-
-        full = self._table.arrow_schema
-        return pyarrow.schema([full.field(name) for name in self._names])
+        return self._table._arrow_schema_of(self._names)
 
     def _read(self, kind: type, convert: Callable[[list], Any]) -> Any:
         """Read; nothing when that was done before."""
@@ -294,6 +295,10 @@ class BatchScanner(_Answer):
         return self._read(
             FlussFuture, lambda found: _arrow.to_polars(_arrow.to_table(found, schema))
         )
+
+    def __arrow_c_schema__(self) -> Any:
+        """The columns, for consumers that ask for them before they read."""
+        return self._schema().__arrow_c_schema__()
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """The rows as a stream."""

@@ -319,10 +319,7 @@ class LogScanner(Committing):
     def _arrow_schema(self) -> Any:
         """The schema of the wanted columns, as they are now."""
         if self._schema is None:
-            import pyarrow
-
-            full = self._table.arrow_schema
-            self._schema = pyarrow.schema([full.field(name) for name in self._names])
+            self._schema = self._table._arrow_schema_of(self._names)
         return self._schema
 
     def poll_changelog(self, timeout_ms: int) -> Any:
@@ -501,6 +498,11 @@ class LogScanner(Committing):
             return _arrow.changes_to_table(found, schema, ends)
 
         return in_thread(DeferredTable, work)
+
+    def __arrow_c_schema__(self) -> Any:
+        """The columns, for consumers that ask for them before they read."""
+        self._require_mode(True, "__arrow_c_schema__", "poll()")
+        return self._arrow_schema().__arrow_c_schema__()
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """All rows of the subscribed buckets up to now, as a stream that the consumer pulls."""

@@ -58,6 +58,10 @@ class FlussTable(_Answer):
         """A future of all rows as one polars.DataFrame."""
         return self.new_scan().to_polars(progress=progress)
 
+    def __arrow_c_schema__(self) -> Any:
+        """The columns, for consumers that ask for them before they read."""
+        return _core.table_to_arrow(self._handle)
+
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """All rows as a stream, which the consumer pulls."""
         return self.new_scan().__arrow_c_stream__(requested_schema)
@@ -131,6 +135,12 @@ class FlussTable(_Answer):
         if self._schema is None:
             self._schema = _arrow.to_schema(_core.table_to_arrow(self._handle))
         return self._schema
+
+    def _arrow_schema_of(self, names: Sequence[str]) -> Any:
+        """Some columns, in that order, as a pyarrow.Schema."""
+        import pyarrow
+
+        return pyarrow.schema([self.arrow_schema.field(name) for name in names])
 
     def get_table_info(self) -> TableInfo:
         return self._info

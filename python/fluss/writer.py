@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from . import _arrow, _core, _types
 from ._typing import Any
@@ -30,7 +30,9 @@ class _Writer(_core.Writer):
         batch = settled(batch)
         if not hasattr(batch, "__arrow_c_array__"):
             if not hasattr(batch, "__arrow_c_stream__"):
-                raise FlussError(f"batch must be an Arrow record batch, got {_type_of(batch)}")
+                raise FlussError(
+                    f"batch must be an Arrow record batch, got {_type_of(batch)}{_advice(batch)}"
+                )
             batch = _arrow.one_batch(batch)
         if getattr(batch, "num_rows", 1) == 0:
             self._require_fields(_schema_of(batch), deletes)
@@ -134,7 +136,7 @@ def _batches(table: Any) -> Iterator[Any]:
     elif hasattr(table, "__arrow_c_array__"):
         yield table
     else:
-        raise FlussError(f"table must be an Arrow table, got {_type_of(table)}")
+        raise FlussError(f"table must be an Arrow table, got {_type_of(table)}{_advice(table)}")
 
 
 def _schema_of(table: Any) -> Any:
@@ -150,13 +152,32 @@ def _type_of(value: Any) -> str:
     return type(value).__name__
 
 
+def _advice(value: Any) -> str:
+    """How to make Arrow of something that is none but can be made one."""
+    methods = {
+        "collect": "collect()",  # lazy frames
+        "to_reader": "to_reader()",  # scanners of datasets
+        "scanner": "scanner().to_reader()",  # datasets
+        "to_arrow_reader": "to_arrow_reader()",  # connections of DuckDB
+        "to_arrow": "to_arrow()",
+    }
+    for method, call in methods.items():
+        if callable(getattr(value, method, None)):
+            return f": give its {call}"
+    if isinstance(value, (Mapping, list, tuple)) or hasattr(value, "dtype"):
+        return ": make it one with pyarrow.table(), or write rows with append() or upsert()"
+    return ""
+
+
 def _frame(df: Any, schema: Any) -> Any:
     """A pandas.DataFrame as a pyarrow.Table of these columns."""
     import pyarrow
 
     df = settled(df)
     if not (hasattr(df, "columns") and hasattr(df, "index")):
-        raise TypeError(f"df must be a pandas.DataFrame, not {_type_of(df)}")
+        is_arrow = hasattr(df, "__arrow_c_stream__") or hasattr(df, "__arrow_c_array__")
+        advice = "; write_arrow() takes it" if is_arrow else _advice(df)
+        raise TypeError(f"df must be a pandas.DataFrame, not {_type_of(df)}{advice}")
     table = pyarrow.Table.from_pandas(df, schema=schema)
     for field in schema:
         if pyarrow.types.is_float32(field.type) and field.name in df.columns:

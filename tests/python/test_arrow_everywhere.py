@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset
 import pytest
 
 S_MAX = 30
@@ -400,11 +401,8 @@ CONSUMERS = {
         if hasattr(pd.DataFrame, "from_arrow")
         else pa.table(x).to_pandas()
     ).to_dict("records"),
-    "duckdb": lambda x: (
-        duckdb.from_arrow(pa.RecordBatchReader.from_stream(x)).fetchdf().to_dict("records")
-        if hasattr(x, "__arrow_c_stream__")
-        else duckdb.from_arrow(pa.table(x)).fetchdf().to_dict("records")
-    ),
+    "duckdb": lambda x: duckdb.from_arrow(x).fetchdf().to_dict("records"),
+    "duckdb by name": lambda x: duckdb.sql("SELECT * FROM x").fetchdf().to_dict("records"),
 }
 
 
@@ -412,6 +410,53 @@ CONSUMERS = {
 @pytest.mark.parametrize("source", SOURCES)
 def test_any_consumer_reads(filled, source, consumer):
     assert CONSUMERS[consumer](SOURCES[source](filled)) == ROWS
+
+
+@pytest.mark.parametrize("source", [name for name in SOURCES if name != "batch"])
+def test_columns_are_told_before_anything_is_read(filled, source):
+    given = SOURCES[source](filled)
+    assert pa.schema(given) == filled.arrow_schema
+    assert pa.table(given).num_rows == 10
+    if source == "scan":
+        assert pa.schema(given.project_by_name(["id"])).names == ["id"]
+
+
+def test_a_scanner_of_records_has_no_arrow(filled):
+    scanner = filled.new_scan().create_log_scanner().result(S_MAX)
+    for method in (scanner.__arrow_c_schema__, scanner.__arrow_c_stream__):
+        with pytest.raises(fluss.FlussError, match="does not fit a scanner of records"):
+            method()
+
+
+# What users hand over that is no Arrow data yet, and what they are told to do.
+NEARLY_ARROW = {
+    "lazy frame": (lambda: pl.LazyFrame({"id": [1]}), r"got LazyFrame: give its collect\(\)"),
+    "dataset": (lambda: pyarrow.dataset.dataset(TABLE), r"give its scanner\(\).to_reader\(\)"),
+    "dataset scanner": (
+        lambda: pyarrow.dataset.dataset(TABLE).scanner(),
+        r"got Scanner: give its to_reader\(\)",
+    ),
+    "duckdb cursor": (
+        lambda: duckdb.connect().execute("SELECT 1"),
+        r"got DuckDBPyConnection: give its to_arrow",
+    ),
+    "dict": (lambda: {"id": [1]}, r"got dict: make it one with pyarrow.table\(\)"),
+    "rows": (lambda: [{"id": 1}], r"got list: .* write rows with append\(\) or upsert\(\)"),
+    "numpy": (lambda: np.array([1]), r"got ndarray: make it one with pyarrow.table\(\)"),
+    "none": (lambda: None, "got NoneType$"),
+}
+
+
+@pytest.mark.parametrize("kind", NEARLY_ARROW)
+def test_what_is_nearly_arrow_is_told_how_to_become_it(filled, kind):
+    make_it, text = NEARLY_ARROW[kind]
+    writer = filled.new_append().create_writer()
+    for write in (writer.write_arrow, writer.write_arrow_batch):
+        with pytest.raises(fluss.FlussError, match=text):
+            write(make_it())
+    for frame in (pl.DataFrame({"id": [1]}), TABLE):
+        with pytest.raises(TypeError, match=r"not \w+; write_arrow\(\) takes it"):
+            writer.write_pandas(frame)
 
 
 def test_polars_pandas_and_duckdb_round_trip(filled):
