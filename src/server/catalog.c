@@ -255,6 +255,12 @@ fl_table *fl_catalog_table_by_id(fl_catalog *catalog, int64_t table_id)
     return found;
 }
 
+bool fl_catalog_has_given(const fl_catalog *catalog, int64_t table_id, int64_t partition_id)
+{
+    return table_id < catalog->next_table_id &&
+           (partition_id < 0 || partition_id < catalog->next_partition_id);
+}
+
 fl_partition *fl_table_partition(fl_table *table, fl_slice name)
 {
     fl_partition *found = NULL;

@@ -51,6 +51,8 @@ void fl_catalog_close(fl_catalog *catalog);
 fl_database *fl_catalog_database(fl_catalog *catalog, fl_slice name);
 fl_table *fl_catalog_table(fl_catalog *catalog, fl_slice database, fl_slice name);
 fl_table *fl_catalog_table_by_id(fl_catalog *catalog, int64_t table_id);
+/** Whether the id of a table, or with partition_id >= 0 of a partition, was ever given. */
+bool fl_catalog_has_given(const fl_catalog *catalog, int64_t table_id, int64_t partition_id);
 fl_partition *fl_table_partition(fl_table *table, fl_slice name);
 fl_partition *fl_table_partition_by_id(fl_table *table, int64_t partition_id);
 /** All databases, in the order of by_name. */

@@ -29,7 +29,7 @@
 #include "storage/data_dir.h"
 #include "storage/file.h"
 
-enum { STOP_TIMEOUT_DEFAULT_MS = 10000, OPEN_FILES_MAX = 8192, OPEN_FILES_MIN = 64 };
+enum { STOP_TIMEOUT_DEFAULT_MS = 10000, OPEN_FILES_MAX = 8192 };
 
 struct fluss_server {
     fl_server server;
@@ -139,7 +139,7 @@ static size_t open_files_max(void)
         return OPEN_FILES_MAX;
     }
     const size_t half = (size_t)limit.rlim_cur / 2;
-    return half < OPEN_FILES_MIN ? OPEN_FILES_MIN : half < OPEN_FILES_MAX ? half : OPEN_FILES_MAX;
+    return half < OPEN_FILES_MAX ? half : OPEN_FILES_MAX;
 }
 
 static bool is_known(void *context, int64_t table_id, int64_t partition_id)
@@ -147,6 +147,13 @@ static bool is_known(void *context, int64_t table_id, int64_t partition_id)
     fl_table *table = fl_catalog_table_by_id(context, table_id);
     return table != NULL &&
            (partition_id < 0 || fl_table_partition_by_id(table, partition_id) != NULL);
+}
+
+static fl_tree_fate fate_of(void *context, int64_t table_id, int64_t partition_id)
+{
+    return is_known(context, table_id, partition_id)               ? FL_TREE_EXISTS
+           : fl_catalog_has_given(context, table_id, partition_id) ? FL_TREE_DROPPED
+                                                                   : FL_TREE_NEVER_MADE;
 }
 
 static fluss_code_t open_storage(fl_server *server, fluss_error_t *err)
@@ -160,7 +167,7 @@ static fluss_code_t open_storage(fl_server *server, fluss_error_t *err)
     FL_TRY(fl_kv_store_open_with(kv_dir, &kv_opts, &server->kv, err));
     FL_TRY(fl_catalog_open(server, &server->catalog, err));
     fl_config_apply(server, fl_catalog_configs(server->catalog));
-    FL_TRY(fl_tree_sweep(server->data_dir, is_known, server->catalog, err));
+    FL_TRY(fl_tree_sweep(server->data_dir, fate_of, server->catalog, err));
     FL_TRY(fl_kv_tablets_sweep(server->kv, is_known, server->catalog, err));
     server->id_blocks = fl_id_blocks_new(server->kv);
     server->kv_memory.cache_size = server->settings.row_cache_size;

@@ -98,28 +98,43 @@ static int64_t id_of(const char *name, const char *mark)
 }
 
 typedef struct sweep {
-    fl_tree_is_known is_known;
+    fl_tree_fate_of fate_of;
     void *context;
+    bool removes; /* else it only looks */
 } sweep;
 
 static fluss_code_t sweep_dir(const sweep *self, const char *dir, int level, int64_t table_id,
                               fluss_error_t *err);
+
+static fluss_code_t refuse(const char *path, fluss_error_t *err)
+{
+    return fl_error(err, FLUSS_E_STORAGE_EXCEPTION, FLUSS_KIND_SERVER,
+                    "%s holds rows of something that the catalog (kv.rocksdb) never made: the "
+                    "catalog has lost records, or belongs to another data directory; nothing was "
+                    "removed. Put back the kv.rocksdb that belongs here, or take %s away",
+                    path, path);
+}
 
 /* level 0: a database, 1: a table, 2: a partition or a log. */
 static fluss_code_t sweep_entry(const sweep *self, const char *path, const char *name, int level,
                                 int64_t table_id, fluss_error_t *err)
 {
     const int64_t id = level == 1 ? id_of(name, "-") : level == 2 ? id_of(name, "-p") : 0;
-    const bool is_known = level == 0 || id < 0 ||
-                          (level == 1 ? self->is_known(self->context, id, -1)
-                                      : self->is_known(self->context, table_id, id));
-    if (!is_known) {
+    const fl_tree_fate fate = level == 0 || id < 0 ? FL_TREE_EXISTS
+                              : level == 1         ? self->fate_of(self->context, id, -1)
+                                                   : self->fate_of(self->context, table_id, id);
+    if (fate == FL_TREE_NEVER_MADE) {
+        return refuse(path, err);
+    }
+    if (fate == FL_TREE_DROPPED && self->removes) {
         fl_log(FL_LOG_INFO, "server", "removing %s, of something dropped", path);
         return fl_tree_remove(path, err);
     }
     if (level == 0 || (level == 1 && id >= 0)) {
         FL_TRY(sweep_dir(self, path, level + 1, id, err));
-        (void)rmdir(path); /* when it is empty; it is made again when needed */
+        if (self->removes) {
+            (void)rmdir(path); /* when it is empty; it is made again when needed */
+        }
     }
     return 0;
 }
@@ -148,9 +163,11 @@ static fluss_code_t sweep_dir(const sweep *self, const char *dir, int level, int
     return rc;
 }
 
-fluss_code_t fl_tree_sweep(const char *data_dir, fl_tree_is_known is_known, void *context,
+fluss_code_t fl_tree_sweep(const char *data_dir, fl_tree_fate_of fate_of, void *context,
                            fluss_error_t *err)
 {
-    const sweep self = {.is_known = is_known, .context = context};
+    sweep self = {.fate_of = fate_of, .context = context};
+    FL_TRY(sweep_dir(&self, data_dir, 0, -1, err));
+    self.removes = true;
     return sweep_dir(&self, data_dir, 0, -1, err);
 }

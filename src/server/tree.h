@@ -11,11 +11,16 @@ FLUSS_CHECKED fluss_code_t fl_tree_remove(const char *dir, fluss_error_t *err);
  * fl_dir_make, at the same time, makes them anew. Thread: any. */
 void fl_tree_remove_empty_parents(const char *dir, const char *root);
 
-/** Whether a directory of the data directory belongs to something that exists. partition_id -1: of
- * the table. */
-typedef bool (*fl_tree_is_known)(void *context, int64_t table_id, int64_t partition_id);
-/** Remove the directories of tables and partitions that are not known. What has another form of
- * name is left alone. Thread: any, before the server answers. */
-FLUSS_CHECKED fluss_code_t fl_tree_sweep(const char *data_dir, fl_tree_is_known is_known,
+typedef enum { FL_TREE_EXISTS, FL_TREE_DROPPED, FL_TREE_NEVER_MADE } fl_tree_fate;
+/** What became of the owner of a directory. partition_id -1: a table. */
+typedef fl_tree_fate (*fl_tree_fate_of)(void *context, int64_t table_id, int64_t partition_id);
+/**
+ * Remove the directories of tables and partitions that were dropped. What has another form of name
+ * is left alone. Thread: any, before the server answers.
+ *
+ * @return FLUSS_E_STORAGE_EXCEPTION, nothing removed: there is a directory of a table or partition
+ * that was never made, so it is not the directories that are wrong but who says so
+ */
+FLUSS_CHECKED fluss_code_t fl_tree_sweep(const char *data_dir, fl_tree_fate_of fate_of,
                                          void *context, fluss_error_t *err);
 #endif
