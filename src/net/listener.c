@@ -17,6 +17,7 @@
 #include "net/conn_private.h"
 
 enum { ACCEPTS_PER_TURN_MAX = 64, ACCEPT_PAUSE_MS = 100, BACKLOG = 1024 };
+enum { COMPLAINT_PAUSE_MS = 10000 };
 
 struct fl_listener {
     fl_loop *loop;
@@ -24,6 +25,7 @@ struct fl_listener {
     uv_timer_t pause;
     int fd;
     int pins;
+    uint64_t silent_until_ms; /* of the loop's clock: what was said is not said again before */
     void (*accepted)(int fd, void *context);
     void *context;
     char address[300];
@@ -36,6 +38,16 @@ static void on_pause_over(uv_timer_t *timer)
 {
     fl_listener *listener = timer->data;
     (void)uv_poll_start(&listener->poll, UV_READABLE, on_acceptable);
+}
+
+static void complain(fl_listener *listener, int error)
+{
+    const uint64_t now_ms = uv_now(listener->poll.loop);
+    if (now_ms >= listener->silent_until_ms) {
+        listener->silent_until_ms = now_ms + COMPLAINT_PAUSE_MS;
+        fl_log(FL_LOG_WARNING, "net", "accepting on %s: %s; connections wait", listener->address,
+               strerror(error));
+    }
 }
 
 static void on_acceptable(uv_poll_t *poll, int status, int events)
@@ -53,8 +65,7 @@ static void on_acceptable(uv_poll_t *poll, int status, int events)
             continue;
         }
         if (errno != EAGAIN) {
-            fl_log(FL_LOG_WARNING, "net", "accepting on %s: %s", listener->address,
-                   strerror(errno));
+            complain(listener, errno);
             (void)uv_poll_stop(&listener->poll);
             (void)uv_timer_start(&listener->pause, on_pause_over, ACCEPT_PAUSE_MS, 0);
         }

@@ -160,6 +160,28 @@ void fl_file_close(fl_file *file)
     pthread_mutex_unlock(&file->cache->lock);
 }
 
+/** open(2) with the lock held; when the process has no descriptor left, once more without the file
+ * that was used longest ago. */
+static int open_path_locked(fl_file_cache *cache, const char *path, int flags)
+{
+    const int fd = open(path, flags | O_CLOEXEC, 0644);
+    if (fd >= 0 || (errno != EMFILE && errno != ENFILE)) {
+        return fd;
+    }
+    close_oldest_unpinned(cache);
+    return open(path, flags | O_CLOEXEC, 0644);
+}
+
+static int open_path(fl_file_cache *cache, const char *path, int flags)
+{
+    pthread_mutex_lock(&cache->lock);
+    const int fd = open_path_locked(cache, path, flags);
+    const int error = errno;
+    pthread_mutex_unlock(&cache->lock);
+    errno = error;
+    return fd;
+}
+
 /** Open with the lock held; 0 or an errno. */
 static int open_locked(fl_file_cache *cache, fl_file *file, bool create)
 {
@@ -174,12 +196,7 @@ static int open_locked(fl_file_cache *cache, fl_file *file, bool create)
             break;
         }
     }
-    const int flags = O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0);
-    int fd = open(path, flags, 0644);
-    if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
-        close_oldest_unpinned(cache);
-        fd = open(path, flags, 0644);
-    }
+    const int fd = open_path_locked(cache, path, O_RDWR | (create ? O_CREAT : 0));
     if (fd < 0) {
         return errno;
     }
@@ -356,7 +373,7 @@ fluss_code_t fl_file_remove(fl_file *file, fluss_error_t *err)
 static int write_new(fl_file *file, const char *path, fl_slice content, bool durable)
 {
     int error = injected_error(file->cache, FL_FILE_OP_OPEN);
-    const int fd = error == 0 ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : -1;
+    const int fd = error == 0 ? open_path(file->cache, path, O_WRONLY | O_CREAT | O_TRUNC) : -1;
     if (fd < 0) {
         return error != 0 ? error : errno;
     }
@@ -464,10 +481,24 @@ fluss_code_t fl_dir_make(fl_file_cache *cache, const char *path, size_t *made, f
     return error == 0 ? 0 : fl_file_error(err, "make directory", text, NULL, error);
 }
 
+fluss_code_t fl_dir_open(fl_file_cache *cache, const char *path, DIR **dir, fluss_error_t *err)
+{
+    const int fd = open_path(cache, path, O_RDONLY | O_DIRECTORY);
+    *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (*dir != NULL) {
+        return 0;
+    }
+    const int error = errno;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return fl_file_error(err, "open directory", path, NULL, error);
+}
+
 fluss_code_t fl_dir_sync(fl_file_cache *cache, const char *path, fluss_error_t *err)
 {
     int error = injected_error(cache, FL_FILE_OP_SYNC);
-    const int fd = error == 0 ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    const int fd = error == 0 ? open_path(cache, path, O_RDONLY | O_DIRECTORY) : -1;
     if (fd >= 0) {
         error = fsync(fd) != 0 ? errno : 0;
         close(fd);

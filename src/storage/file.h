@@ -4,6 +4,8 @@
  * reason, and a test can fail the n-th operation. */
 #ifndef FL_FILE_H
 #define FL_FILE_H
+#include <dirent.h>
+
 #include "base/error.h"
 #include "base/slice.h"
 
@@ -81,6 +83,9 @@ FLUSS_CHECKED fluss_code_t fl_file_load(fl_file *file, size_t size_max, uint8_t 
 
 /** Make a directory and its parents. @param made how many levels were made */
 FLUSS_CHECKED fluss_code_t fl_dir_make(fl_file_cache *cache, const char *path, size_t *made,
+                                       fluss_error_t *err);
+/** Open a directory to list it. gives (closedir). Thread: any. */
+FLUSS_CHECKED fluss_code_t fl_dir_open(fl_file_cache *cache, const char *path, DIR **dir,
                                        fluss_error_t *err);
 /** Make the entries of a directory durable. Thread: any. */
 FLUSS_CHECKED fluss_code_t fl_dir_sync(fl_file_cache *cache, const char *path, fluss_error_t *err);

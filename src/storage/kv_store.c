@@ -9,6 +9,7 @@
 #include <rocksdb/c.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/statvfs.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -21,7 +22,10 @@ enum { INFO_LEVEL_WARN = 2, BLOOM_BITS = 10, WRITE_SIZE_MAX = 1 << 30 };
 enum { PRESSURE_INTERVAL_MS = 100 };
 static const double MEMORY_FILTER_RATIO = 0.1, DELAYED_PRESSURE = 0.8;
 
+enum { ROOM_COMMIT_MIN = 1 << 20, ROOM_OPEN_MIN = 4 << 20 };
+
 struct fl_kv_store {
+    char *dir;
     rocksdb_t *db;
     rocksdb_options_t *options;
     rocksdb_options_t *catalog_options, *rows_options;
@@ -43,6 +47,23 @@ static fluss_code_t kv_error(fluss_error_t *err, const char *action, char *reaso
                                      "key-value store: %s: %s", action, reason);
     rocksdb_free(reason);
     return rc;
+}
+
+/* The engine ends the process when its write-ahead log has met a full disk and is used again, so it
+ * is not let near that. */
+static fluss_code_t check_room(const char *dir, size_t wanted, fluss_error_t *err)
+{
+    struct statvfs disk;
+    if (statvfs(dir, &disk) != 0 || disk.f_blocks == 0) {
+        return 0; /* a file system that does not tell */
+    }
+    const uint64_t room = (uint64_t)disk.f_bavail * disk.f_frsize;
+    return room >= wanted ? 0
+                          : fl_error(err, FLUSS_E_KV_STORAGE_EXCEPTION, FLUSS_KIND_SERVER,
+                                     "key-value store: %s: the disk is full: %llu KiB are free, "
+                                     "at least %llu are needed",
+                                     dir, (unsigned long long)(room >> 10),
+                                     (unsigned long long)(wanted >> 10));
 }
 
 /* Opening. */
@@ -143,8 +164,14 @@ fluss_code_t fl_kv_store_open_with(const char *dir, const fl_kv_store_opts *opts
 {
     *store = NULL;
     FL_TRY(make_dir(dir, err));
+    FL_TRY(check_room(dir, ROOM_OPEN_MIN, err));
     fl_kv_store *opened = fl_calloc(1, sizeof(*opened));
     if (opened == NULL) {
+        return fl_error_nomem(err);
+    }
+    opened->dir = fl_strdup(dir);
+    if (opened->dir == NULL) {
+        fl_free(opened);
         return fl_error_nomem(err);
     }
     const fl_kv_store_opts all = with_defaults(opts);
@@ -193,6 +220,7 @@ void fl_kv_store_close(fl_kv_store *store)
     rocksdb_writeoptions_destroy(store->durable_now_options);
     rocksdb_writeoptions_destroy(store->memory_now_options);
     rocksdb_flushoptions_destroy(store->flush_options);
+    fl_free(store->dir);
     fl_free(store);
 }
 
@@ -445,6 +473,9 @@ static fluss_code_t commit(fl_kv_store *store, const fl_kv_write *write,
     }
     if (write->changes.size == 0) {
         return 0;
+    }
+    if (options == store->durable_options || options == store->durable_now_options) {
+        FL_TRY(check_room(store->dir, ROOM_COMMIT_MIN + write->changes.size, err));
     }
     rocksdb_writebatch_t *batch = rocksdb_writebatch_create();
     fill_batch(store, write, batch);

@@ -85,7 +85,8 @@ typedef struct fl_log_checkpoint {
 } fl_log_checkpoint;
 /** Everything of the newest segment is durable: write indexes, snapshot and checkpoint. */
 FLUSS_CHECKED fluss_code_t fl_log_write_checkpoint(fl_log_store *store, fluss_error_t *err);
-/** @param found false: missing or damaged */
+/** Filled whenever the file is whole. @param found whether the newest segment is the one it is of,
+ * and still has what it covers */
 FLUSS_CHECKED fluss_code_t fl_log_read_checkpoint(fl_log_store *store,
                                                   fl_log_checkpoint *checkpoint, bool *found,
                                                   fluss_error_t *err);

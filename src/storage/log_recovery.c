@@ -95,10 +95,8 @@ static int by_value(const void *a, const void *b)
 
 static fluss_code_t list_directory(fl_log_store *store, recovery *state, fluss_error_t *err)
 {
-    DIR *entries = opendir(store->dir);
-    if (entries == NULL) {
-        return fl_file_error(err, "open directory", store->dir, NULL, errno);
-    }
+    DIR *entries;
+    FL_TRY(fl_dir_open(store->opts.files, store->dir, &entries, err));
     fluss_code_t rc = 0;
     const struct dirent *entry;
     while (rc == 0 && (entry = readdir(entries)) != NULL) {
@@ -425,23 +423,39 @@ static void drop_stray_snapshots(fl_log_store *store, const recovery *state)
     }
 }
 
+/* What a checkpoint covers was on disk: only damage from outside can have taken it away. */
+static void warn_of_loss(const fl_log_store *store, const recovery *state)
+{
+    if (store->end_offset < state->checkpoint.end_offset) {
+        fl_log(
+            FL_LOG_ERROR, "log",
+            "%s: the log ends at offset %lld, but up to %lld it was on disk: files are missing or "
+            "damaged, and those rows are lost",
+            store->dir, (long long)store->end_offset, (long long)state->checkpoint.end_offset);
+    }
+}
+
 static fluss_code_t recover(fl_log_store *store, recovery *state, fluss_error_t *err)
 {
     FL_TRY(list_directory(store, state, err));
     store->newest_timestamp_ms = -1;
-    if (store->segment_count == 0) {
+    fl_segment *newest = fl_log_newest(store);
+    if (newest != NULL) {
+        FL_TRY(load_size(newest, err));
+    }
+    FL_TRY(fl_log_read_checkpoint(store, &state->checkpoint, &state->has_checkpoint, err));
+    if (newest == NULL) {
+        warn_of_loss(store, state);
         return 0;
     }
     store->start_offset = store->segments[0]->base_offset;
-    fl_segment *newest = fl_log_newest(store);
-    FL_TRY(load_size(newest, err));
-    FL_TRY(fl_log_read_checkpoint(store, &state->checkpoint, &state->has_checkpoint, err));
     const bool is_clean = state->has_checkpoint && state->checkpoint.position == newest->size;
     for (size_t i = 0; i + 1 < store->segment_count; i++) {
         FL_TRY(check_sealed(store, i, is_clean, err));
     }
     FL_TRY(recover_newest(store, state, err));
     store->durable_offset = store->end_offset;
+    warn_of_loss(store, state);
     drop_stray_snapshots(store, state);
     return 0;
 }

@@ -226,11 +226,12 @@ class Connection:
 class Server:
     """A `fluss server` process on a data directory."""
 
-    def __init__(self, data_dir, *options, command=None, environment=None):
+    def __init__(self, data_dir, *options, command=None, environment=None, log=None):
         self.data_dir = Path(data_dir)
         self.options = options
         self.command = command or BUILD / "fluss"
         self.environment = environment
+        self.log = log  # a file for standard error
         self.process = None
 
     def start(self):
@@ -240,6 +241,7 @@ class Server:
         self.process = subprocess.Popen(
             [*map(str, arguments), *self.options],
             stdout=subprocess.PIPE,
+            stderr=self.log,
             bufsize=0,
             env={**os.environ, **(self.environment or {})},
         )
