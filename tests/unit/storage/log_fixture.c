@@ -14,12 +14,30 @@
 #include "base/crc32c.h"
 #include "format/log_batch.h"
 
-void make_temporary(char path[static 64])
+void folder_make(folder *made, const char *name)
 {
     /* In memory where possible: these tests are not about the speed of a disk. */
     const bool has_memory = access("/dev/shm", W_OK) == 0;
-    (void)snprintf(path, 64, "%s/fluss-storage-XXXXXX", has_memory ? "/dev/shm" : "/tmp");
-    assert_non_null(mkdtemp(path));
+    (void)snprintf(made->root, sizeof(made->root), "%s/fluss-storage-XXXXXX",
+                   has_memory ? "/dev/shm" : "/tmp");
+    assert_non_null(mkdtemp(made->root));
+    (void)snprintf(made->dir, sizeof(made->dir), "%s/%s", made->root, name);
+}
+
+void *folder_state(size_t size, const char *name)
+{
+    folder *made = calloc(1, size);
+    assert_non_null(made);
+    folder_make(made, name);
+    return made;
+}
+
+int folder_tear_down(void **state)
+{
+    folder *made = *state;
+    remove_tree(made->root);
+    free(made);
+    return 0;
 }
 
 static int remove_entry(const char *path, const struct stat *info, int type, struct FTW *walk)

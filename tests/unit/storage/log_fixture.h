@@ -15,8 +15,15 @@
 
 enum { DAY_MS = 24 * 3600 * 1000 };
 
-/** Make a directory; its path is in `path`. */
-void make_temporary(char path[static 64]);
+/** A directory of a test's own, and a path in it that is not there yet. */
+typedef struct folder {
+    char root[64], dir[96];
+} folder;
+/** @param name of `dir`, below the root */
+void folder_make(folder *made, const char *name);
+/** Set a test up and end it: its state is `size` zeroed bytes that begin with a folder. */
+void *folder_state(size_t size, const char *name);
+int folder_tear_down(void **state);
 /** Remove a directory with all that is in it. */
 void remove_tree(const char *path);
 

@@ -14,25 +14,10 @@
 #include "log_fixture.h"
 #include "storage/data_dir.h"
 
-typedef struct fixture {
-    char root[64], dir[96];
-} fixture;
-
 static int set_up(void **state)
 {
-    fixture *f = calloc(1, sizeof(*f));
-    assert_non_null(f);
-    make_temporary(f->root);
-    (void)snprintf(f->dir, sizeof(f->dir), "%s/x/data", f->root);
+    folder *f = folder_state(sizeof(*f), "x/data");
     *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture *f = *state;
-    remove_tree(f->root);
-    free(f);
     return 0;
 }
 
@@ -60,7 +45,7 @@ static void refuse(const char *path, fluss_code_t code, fluss_kind_t kind, const
 
 static void a_new_directory_is_made_and_opens_again(void **state)
 {
-    const fixture *f = *state;
+    const folder *f = *state;
     fl_data_dir *dir = open_dir(f->dir);
     assert_string_equal(fl_data_dir_path(dir), f->dir);
     fl_data_dir_close(dir);
@@ -75,7 +60,7 @@ static void a_new_directory_is_made_and_opens_again(void **state)
 
 static void a_second_open_in_this_process_is_refused(void **state)
 {
-    const fixture *f = *state;
+    const folder *f = *state;
     fl_data_dir *dir = open_dir(f->dir);
     char expected[64];
     (void)snprintf(expected, sizeof(expected), "in use by process %ld", (long)getpid());
@@ -86,7 +71,7 @@ static void a_second_open_in_this_process_is_refused(void **state)
 
 static void the_lock_of_another_process_ends_with_it(void **state)
 {
-    const fixture *f = *state;
+    const folder *f = *state;
     int ready[2];
     assert_int_equal(pipe(ready), 0);
     const pid_t child = fork();
@@ -112,7 +97,7 @@ static void the_lock_of_another_process_ends_with_it(void **state)
 
 static void a_newer_format_is_refused_and_not_touched(void **state)
 {
-    const fixture *f = *state;
+    const folder *f = *state;
     const char text[] = "fluss-data-format 2\n";
     store_file(f->root, "fluss.format", (const uint8_t *)text, sizeof(text) - 1);
     refuse(f->root, FLUSS_E_CLIENT, FLUSS_KIND_UNSUPPORTED, "version 2");
@@ -122,7 +107,7 @@ static void a_newer_format_is_refused_and_not_touched(void **state)
 
 static void a_format_file_that_is_not_one_is_refused(void **state)
 {
-    const fixture *f = *state;
+    const folder *f = *state;
     const char *const texts[] = {"hello",
                                  "fluss-data-format",
                                  "fluss-data-format x\n",
@@ -138,7 +123,7 @@ static void a_format_file_that_is_not_one_is_refused(void **state)
 
 static void a_directory_with_other_things_is_refused_and_not_touched(void **state)
 {
-    const fixture *f = *state;
+    const folder *f = *state;
     store_file(f->root, "thesis.doc", NULL, 0);
     refuse(f->root, FLUSS_E_CLIENT, FLUSS_KIND_ARGUMENT, "thesis.doc");
     assert_false(has_file(f->root, "fluss.lock"));
@@ -147,7 +132,7 @@ static void a_directory_with_other_things_is_refused_and_not_touched(void **stat
 
 static void an_interrupted_first_start_is_taken_up(void **state)
 {
-    const fixture *f = *state;
+    const folder *f = *state;
     store_file(f->root, "fluss.lock", NULL, 0);
     store_file(f->root, "fluss.format", NULL, 0);
     fl_data_dir_close(open_dir(f->root));
@@ -156,7 +141,7 @@ static void an_interrupted_first_start_is_taken_up(void **state)
 
 static void a_file_in_the_place_of_the_directory_is_named(void **state)
 {
-    const fixture *f = *state;
+    const folder *f = *state;
     char path[128];
     store_file(f->root, "plain", NULL, 0);
     (void)snprintf(path, sizeof(path), "%s/plain", f->root);
@@ -166,7 +151,7 @@ static void a_file_in_the_place_of_the_directory_is_named(void **state)
 
 static void a_directory_that_cannot_be_written_is_named_with_the_reason(void **state)
 {
-    const fixture *f = *state;
+    const folder *f = *state;
     if (getuid() != 0) {
         assert_int_equal(chmod(f->root, 0555), 0);
         refuse(f->dir, FLUSS_E_LOG_STORAGE_EXCEPTION, FLUSS_KIND_SERVER, "Permission denied");
@@ -192,7 +177,7 @@ static void a_directory_that_cannot_be_written_is_named_with_the_reason(void **s
 
 static void every_allocation_may_fail(void **state)
 {
-    const fixture *f = *state;
+    const folder *f = *state;
     for (uint64_t n = 1; n < 100; n++) {
         fl_data_dir *dir;
         fl_alloc_fail_at(n);
@@ -208,7 +193,7 @@ static void every_allocation_may_fail(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, folder_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_new_directory_is_made_and_opens_again),
         TEST(a_second_open_in_this_process_is_refused),

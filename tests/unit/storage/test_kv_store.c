@@ -12,7 +12,7 @@
 #include "storage/kv_store.h"
 
 typedef struct fixture {
-    char root[64], dir[96];
+    folder at;
     fl_kv_store *store;
 } fixture;
 
@@ -29,11 +29,8 @@ static fl_kv_store *open_store(const char *dir)
 
 static int set_up(void **state)
 {
-    fixture *f = calloc(1, sizeof(*f));
-    assert_non_null(f);
-    make_temporary(f->root);
-    (void)snprintf(f->dir, sizeof(f->dir), "%s/a/kv", f->root);
-    f->store = open_store(f->dir);
+    fixture *f = folder_state(sizeof(*f), "a/kv");
+    f->store = open_store(f->at.dir);
     *state = f;
     return 0;
 }
@@ -42,9 +39,7 @@ static int tear_down(void **state)
 {
     fixture *f = *state;
     fl_kv_store_close(f->store);
-    remove_tree(f->root);
-    free(f);
-    return 0;
+    return folder_tear_down(state);
 }
 
 static void put(fl_kv_store *store, fl_kv_family family, const char *key, const char *value,
@@ -90,7 +85,7 @@ static void a_clean_close_keeps_rows_without_a_log(void **state)
     fixture *f = *state;
     put(f->store, FL_KV_ROWS, "k", "rows", false);
     fl_kv_store_close(f->store);
-    f->store = open_store(f->dir);
+    f->store = open_store(f->at.dir);
     expect(f->store, FL_KV_ROWS, "k", "rows");
 }
 
@@ -111,7 +106,7 @@ static void a_durable_write_survives_the_death_of_the_process(void **state)
 {
     const fixture *f = *state;
     char dir[96];
-    (void)snprintf(dir, sizeof(dir), "%s/died", f->root);
+    (void)snprintf(dir, sizeof(dir), "%s/died", f->at.root);
     const pid_t child = fork();
     if (child == 0) {
         execl("/proc/self/exe", "test_kv_store", dir, (char *)NULL);
@@ -209,7 +204,7 @@ static void a_checkpoint_is_a_database_of_its_own(void **state)
 {
     const fixture *f = *state;
     char dir[96];
-    (void)snprintf(dir, sizeof(dir), "%s/copy", f->root);
+    (void)snprintf(dir, sizeof(dir), "%s/copy", f->at.root);
     put(f->store, FL_KV_ROWS, "k", "old", false);
     put(f->store, FL_KV_CATALOG, "k", "old", true);
     assert_int_equal(fl_kv_store_checkpoint(f->store, dir, NULL), 0);
@@ -231,7 +226,7 @@ static void files_at_level_0_press_until_writes_are_refused(void **state)
     fl_kv_store_close(f->store);
     const fl_kv_store_opts opts = {
         .write_buffers_max = 1, .level0_pressure = 1, .level0_slowdown = 4};
-    assert_int_equal(fl_kv_store_open_with(f->dir, &opts, &f->store, NULL), 0);
+    assert_int_equal(fl_kv_store_open_with(f->at.dir, &opts, &f->store, NULL), 0);
     int64_t now_ms = 1000;
     double before = fl_kv_store_pressure(f->store, now_ms);
     assert_true(before == 0);
@@ -251,8 +246,8 @@ static void a_directory_in_use_is_refused_with_its_path(void **state)
     const fixture *f = *state;
     fl_kv_store *second;
     fluss_error_t err;
-    assert_int_equal(fl_kv_store_open(f->dir, &second, &err), FLUSS_E_KV_STORAGE_EXCEPTION);
-    assert_non_null(strstr(err.message, f->dir));
+    assert_int_equal(fl_kv_store_open(f->at.dir, &second, &err), FLUSS_E_KV_STORAGE_EXCEPTION);
+    assert_non_null(strstr(err.message, f->at.dir));
     assert_null(second);
     assert_int_equal(fl_kv_store_open("/proc/none/kv", &second, &err),
                      FLUSS_E_KV_STORAGE_EXCEPTION);

@@ -14,7 +14,7 @@
 enum { STEPS = 40, OPEN_MAX = 8, N_MAX = 3000 };
 
 typedef struct work {
-    char root[64], dir[96];
+    folder at;
     fl_log_store_opts opts;
     int64_t acknowledged; /* end offset as of the last successful append */
     int64_t durable;      /* as of the last successful sync */
@@ -25,8 +25,7 @@ typedef struct work {
 static void begin(work *w)
 {
     *w = (work){.opts = {.segment_size_max = 1024, .index_interval_size = 100}};
-    make_temporary(w->root);
-    (void)snprintf(w->dir, sizeof(w->dir), "%s/a/log", w->root);
+    folder_make(&w->at, "a/log");
     w->opts.files = fl_file_cache_new(OPEN_MAX);
     assert_non_null(w->opts.files);
 }
@@ -34,7 +33,7 @@ static void begin(work *w)
 static void finish(work *w)
 {
     fl_file_cache_free(w->opts.files);
-    remove_tree(w->root);
+    remove_tree(w->at.root);
 }
 
 /** One step: append the next batch of the writer, sometimes sync, read, look up. */
@@ -77,7 +76,7 @@ static void run(work *w)
 {
     for (int part = 0; part < 2; part++) {
         fl_log_store *store;
-        if (fl_log_store_open(w->dir, &w->opts, 100, &store, NULL) != 0) {
+        if (fl_log_store_open(w->at.dir, &w->opts, 100, &store, NULL) != 0) {
             w->failures++;
             continue;
         }
@@ -92,7 +91,7 @@ static void run(work *w)
 /** Without failures: the log holds what was acknowledged, takes the next batch, knows the last. */
 static void check(work *w)
 {
-    fl_log_store *store = open_log(w->dir, &w->opts, 200);
+    fl_log_store *store = open_log(w->at.dir, &w->opts, 200);
     const log_content content = read_log(store, 300);
     assert_int_equal(content.end_offset, w->acknowledged);
     assert_int_equal(content.batch_count, w->acknowledged / 3);
@@ -190,7 +189,7 @@ static void bytes_of_a_failed_sync_are_written_again(void **state)
     (void)state;
     work w;
     begin(&w);
-    fl_log_store *store = open_log(w.dir, &w.opts, 0);
+    fl_log_store *store = open_log(w.at.dir, &w.opts, 0);
     (void)append_rows(store, 1, 100, 1);
     fl_file_cache_fail_at(w.opts.files, FL_FILE_OP_SYNC, 1, EIO, false);
     fl_log_sync *sync;

@@ -14,31 +14,16 @@ static const fl_log_store_opts OPTS = {.segment_size_max = 16 << 10,
                                        .index_interval_size = 1 << 10};
 enum { START = 520, SEALED = 780, END = 900 };
 
-typedef struct fixture {
-    char root[64], dir[96];
-} fixture;
-
 static int set_up(void **state)
 {
-    fixture *f = calloc(1, sizeof(*f));
-    assert_non_null(f);
-    make_temporary(f->root);
-    (void)snprintf(f->dir, sizeof(f->dir), "%s/log-0", f->root);
+    folder *f = folder_state(sizeof(*f), "log-0");
     copy_files(FL_TEST_SEGMENTS, f->dir);
     *state = f;
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    fixture *f = *state;
-    remove_tree(f->root);
-    free(f);
-    return 0;
-}
-
 /** When the recording was made: writers are not expired then. */
-static int64_t recorded_ms(const fixture *f)
+static int64_t recorded_ms(const folder *f)
 {
     size_t size;
     uint8_t *data = load_file(f->dir, "00000000000000000780.log", &size);
@@ -48,7 +33,7 @@ static int64_t recorded_ms(const fixture *f)
     return time_ms;
 }
 
-static fl_log_store *open_recorded(const fixture *f, int64_t *writer_id)
+static fl_log_store *open_recorded(const folder *f, int64_t *writer_id)
 {
     fl_log_store *store = open_log(f->dir, &OPTS, recorded_ms(f));
     assert_int_equal(fl_log_store_start_offset(store), START);
@@ -68,7 +53,7 @@ static fl_log_store *open_recorded(const fixture *f, int64_t *writer_id)
 
 static void an_official_log_opens_and_goes_on(void **state)
 {
-    const fixture *f = *state;
+    const folder *f = *state;
     int64_t writer_id;
     fl_log_store *store = open_recorded(f, &writer_id);
     assert_int_equal(append_batch(store, 10, 1, 0, writer_id, 89, recorded_ms(f)), END - 10);
@@ -81,7 +66,7 @@ static void an_official_log_opens_and_goes_on(void **state)
 
 static void an_index_made_anew_equals_the_official_one(void **state)
 {
-    const fixture *f = *state;
+    const folder *f = *state;
     const char *const names[] = {"00000000000000000520.index", "00000000000000000520.timeindex"};
     for (size_t i = 0; i < FL_COUNT_OF(names); i++) {
         size_t size, made_size;
@@ -100,7 +85,7 @@ static void an_index_made_anew_equals_the_official_one(void **state)
 
 static void preallocated_indexes_of_a_killed_server_are_made_anew(void **state)
 {
-    const fixture *f = *state;
+    const folder *f = *state;
     enum { PREALLOCATED = 1200 };
     static const uint8_t zeros[PREALLOCATED];
     store_file(f->dir, "00000000000000000780.index", zeros, sizeof(zeros));
@@ -113,7 +98,7 @@ static void preallocated_indexes_of_a_killed_server_are_made_anew(void **state)
 
 static void a_read_gives_the_bytes_of_the_file(void **state)
 {
-    const fixture *f = *state;
+    const folder *f = *state;
     int64_t writer_id;
     fl_log_store *official = open_recorded(f, &writer_id);
     fl_frame *frame;
@@ -129,7 +114,7 @@ static void a_read_gives_the_bytes_of_the_file(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, folder_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(an_official_log_opens_and_goes_on),
         TEST(an_index_made_anew_equals_the_official_one),

@@ -14,25 +14,15 @@ static const fl_log_store_opts SMALL = {.segment_size_max = 4096, .index_interva
 static const char CHECKPOINT[] = "recovery.checkpoint";
 
 typedef struct fixture {
-    char root[64], dir[96], copy[96];
+    folder at;
+    char copy[96];
     int copies;
 } fixture;
 
 static int set_up(void **state)
 {
-    fixture *f = calloc(1, sizeof(*f));
-    assert_non_null(f);
-    make_temporary(f->root);
-    (void)snprintf(f->dir, sizeof(f->dir), "%s/log", f->root);
+    fixture *f = folder_state(sizeof(*f), "log");
     *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture *f = *state;
-    remove_tree(f->root);
-    free(f);
     return 0;
 }
 
@@ -42,14 +32,14 @@ static void crash(fixture *f)
     if (f->copies > 0) {
         remove_tree(f->copy);
     }
-    (void)snprintf(f->copy, sizeof(f->copy), "%s/copy-%d", f->root, f->copies++);
-    copy_files(f->dir, f->copy);
+    (void)snprintf(f->copy, sizeof(f->copy), "%s/copy-%d", f->at.root, f->copies++);
+    copy_files(f->at.dir, f->copy);
 }
 
 /** Write batches of writer 42, sequences 0.., ten records each; no clean close. */
 static void write_log(fixture *f, int32_t count, size_t payload_size, log_content *content)
 {
-    fl_log_store *store = open_log(f->dir, &SMALL, 0);
+    fl_log_store *store = open_log(f->at.dir, &SMALL, 0);
     for (int32_t i = 0; i < count; i++) {
         (void)append_batch(store, 10, payload_size, (uint8_t)i, 42, i, 1000 + i);
     }
@@ -219,9 +209,9 @@ static void the_end_of_the_log_moves_back_when_the_tail_is_lost(void **state)
     fixture *f = *state;
     log_content content;
     write_log(f, 10, 40, &content);
-    fl_log_store *store = open_log(f->dir, &SMALL, 2000); /* closed cleanly: a checkpoint */
+    fl_log_store *store = open_log(f->at.dir, &SMALL, 2000); /* closed cleanly: a checkpoint */
     fl_log_store_close(store);
-    assert_true(has_file(f->dir, CHECKPOINT));
+    assert_true(has_file(f->at.dir, CHECKPOINT));
     crash(f);
     size_t size;
     uint8_t *data = load_file(f->copy, "00000000000000000000.log", &size);
@@ -233,7 +223,7 @@ static void the_end_of_the_log_moves_back_when_the_tail_is_lost(void **state)
 static void a_clean_close_spares_the_scan(void **state)
 {
     fixture *f = *state;
-    fl_log_store *store = open_log(f->dir, &SMALL, 0);
+    fl_log_store *store = open_log(f->at.dir, &SMALL, 0);
     for (int32_t i = 0; i < 200; i++) {
         (void)append_batch(store, 10, 100, (uint8_t)i, 42, i, 1000 + i);
     }
@@ -242,7 +232,7 @@ static void a_clean_close_spares_the_scan(void **state)
     fl_log_store_opts opts = SMALL;
     opts.files = fl_file_cache_new(64);
     fl_file_cache_fail_at(opts.files, FL_FILE_OP_READ, 0, 0, false);
-    store = open_log(f->dir, &opts, 2000);
+    store = open_log(f->at.dir, &opts, 2000);
     /* checkpoint, tail, snapshot, last time entry; last entries of the sealed segments' indexes */
     assert_true(fl_file_cache_op_count(opts.files) < 30);
     assert_int_equal(read_log(store, 1000).crc, content.crc);
@@ -254,12 +244,12 @@ static void a_clean_close_spares_the_scan(void **state)
 static void the_checkpoint_stays_true_when_the_log_goes_on(void **state)
 {
     fixture *f = *state;
-    fl_log_store *store = open_log(f->dir, &SMALL, 0);
+    fl_log_store *store = open_log(f->at.dir, &SMALL, 0);
     for (int32_t i = 0; i < 12; i++) {
         (void)append_batch(store, 10, 100, (uint8_t)i, 42, i, 1000 + i);
     }
     fl_log_store_close(store);
-    store = open_log(f->dir, &SMALL, 2000);
+    store = open_log(f->at.dir, &SMALL, 2000);
     for (int32_t i = 12; i < 20; i++) {
         (void)append_batch(store, 10, 100, (uint8_t)i, 42, i, 1000 + i);
     }
@@ -271,7 +261,7 @@ static void the_checkpoint_stays_true_when_the_log_goes_on(void **state)
 static void a_damaged_checkpoint_or_snapshot_costs_only_time(void **state)
 {
     fixture *f = *state;
-    fl_log_store *store = open_log(f->dir, &SMALL, 0);
+    fl_log_store *store = open_log(f->at.dir, &SMALL, 0);
     for (int32_t i = 0; i < 90; i++) {
         (void)append_batch(store, 10, 100, (uint8_t)i, 42, i, 1000 + i);
     }
@@ -341,7 +331,7 @@ static void an_empty_newest_segment_continues_the_one_before(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, folder_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(an_unclean_stop_loses_nothing),
         TEST(a_cut_at_every_byte_of_the_tail_leaves_the_good_prefix),

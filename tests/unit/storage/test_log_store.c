@@ -13,17 +13,14 @@
 static const fl_log_store_opts SMALL = {.segment_size_max = 4096, .index_interval_size = 256};
 
 typedef struct fixture {
-    char root[64], dir[96];
+    folder at;
     fl_log_store *store;
 } fixture;
 
 static int set_up(void **state)
 {
-    fixture *f = calloc(1, sizeof(*f));
-    assert_non_null(f);
-    make_temporary(f->root);
-    (void)snprintf(f->dir, sizeof(f->dir), "%s/a/log-0", f->root);
-    f->store = open_log(f->dir, &SMALL, 0);
+    fixture *f = folder_state(sizeof(*f), "a/log-0");
+    f->store = open_log(f->at.dir, &SMALL, 0);
     *state = f;
     return 0;
 }
@@ -32,15 +29,13 @@ static int tear_down(void **state)
 {
     fixture *f = *state;
     fl_log_store_close(f->store);
-    remove_tree(f->root);
-    free(f);
-    return 0;
+    return folder_tear_down(state);
 }
 
 static void reopen(fixture *f, int64_t now_ms)
 {
     fl_log_store_close(f->store);
-    f->store = open_log(f->dir, &SMALL, now_ms);
+    f->store = open_log(f->at.dir, &SMALL, now_ms);
 }
 
 static void a_new_log_is_empty(void **state)
@@ -67,7 +62,7 @@ static void offsets_follow_each_other_across_segments(void **state)
     const log_content whole = read_log(f->store, 1 << 20);
     assert_int_equal(whole.batch_count, 300);
     assert_int_equal(whole.end_offset, expected);
-    assert_true(has_file(f->dir, "00000000000000000000.index"));
+    assert_true(has_file(f->at.dir, "00000000000000000000.index"));
     const size_t sizes[] = {1, 60, 100, 500, 3000};
     for (size_t i = 0; i < FL_COUNT_OF(sizes); i++) {
         assert_int_equal(read_log(f->store, sizes[i]).crc, whole.crc);
@@ -290,8 +285,8 @@ static void expiry_removes_whole_old_segments_only(void **state)
     assert_int_equal(removed, 1); /* batches of 148 bytes, 27 a segment: 1000..1260, 1270..1530 */
     assert_int_equal(fl_log_store_start_offset(f->store), 27);
     assert_true(fl_log_store_size(f->store) < size);
-    assert_false(has_file(f->dir, "00000000000000000000.log"));
-    assert_false(has_file(f->dir, "00000000000000000000.index"));
+    assert_false(has_file(f->at.dir, "00000000000000000000.log"));
+    assert_false(has_file(f->at.dir, "00000000000000000000.index"));
     bool may_expire;
     assert_int_equal(fl_log_store_may_expire(f->store, 2000, 500, &may_expire, NULL), 0);
     assert_false(may_expire);
@@ -336,14 +331,14 @@ static void files_tell_whether_a_closed_log_may_expire(void **state)
     const fixture *f = *state;
     const int64_t now_ms = (int64_t)time(NULL) * 1000, hour_ms = 3600 * 1000;
     (void)append_rows(f->store, 1, 100, 1000);
-    assert_false(fl_log_dir_may_expire(f->dir, now_ms + hour_ms, 1000, false)); /* one segment */
-    assert_true(fl_log_dir_may_expire(f->dir, now_ms + hour_ms, 1000, true));
+    assert_false(fl_log_dir_may_expire(f->at.dir, now_ms + hour_ms, 1000, false)); /* one segment */
+    assert_true(fl_log_dir_may_expire(f->at.dir, now_ms + hour_ms, 1000, true));
     for (int i = 0; i < 50; i++) {
         (void)append_rows(f->store, 1, 100, 1000);
     }
-    assert_true(fl_log_dir_may_expire(f->dir, now_ms + hour_ms, 1000, false));
-    assert_false(fl_log_dir_may_expire(f->dir, now_ms, hour_ms, true));
-    assert_false(fl_log_dir_may_expire(f->dir, now_ms + hour_ms, -1, true));
+    assert_true(fl_log_dir_may_expire(f->at.dir, now_ms + hour_ms, 1000, false));
+    assert_false(fl_log_dir_may_expire(f->at.dir, now_ms, hour_ms, true));
+    assert_false(fl_log_dir_may_expire(f->at.dir, now_ms + hour_ms, -1, true));
     assert_false(fl_log_dir_may_expire("/no/such/directory", now_ms, 0, true));
 }
 
@@ -354,9 +349,9 @@ static void a_deleted_log_leaves_no_directory(void **state)
         (void)append_rows(f->store, 1, 100, 1000);
     }
     assert_int_equal(fl_log_store_delete(f->store, NULL), 0);
-    assert_false(has_file(f->dir, "."));
+    assert_false(has_file(f->at.dir, "."));
     assert_int_equal(fl_log_store_delete(NULL, NULL), 0);
-    f->store = open_log(f->dir, &SMALL, 0);
+    f->store = open_log(f->at.dir, &SMALL, 0);
     assert_int_equal(fl_log_store_end_offset(f->store), 0);
 }
 
@@ -408,7 +403,7 @@ static void four_thousand_logs_share_few_descriptors(void **state)
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < COUNT; i++) {
             char dir[128];
-            (void)snprintf(dir, sizeof(dir), "%s/many/log-%d", f->root, i);
+            (void)snprintf(dir, sizeof(dir), "%s/many/log-%d", f->at.root, i);
             stores[i] = open_log(dir, &opts, 0);
             assert_int_equal(append_rows(stores[i], 1, 10, 1), round);
         }
