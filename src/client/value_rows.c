@@ -130,9 +130,6 @@ fluss_code_t fl_value_rows_finish(fl_value_rows *rows, const fluss_bucket_t *buc
                                   fl_chunk **chunk, fluss_error_t *err)
 {
     *chunk = NULL;
-    if (rows->count == 0) {
-        return 0;
-    }
     struct ArrowArray array = {0};
     FL_TRY(fl_arrow_builder_finish(rows->builder, &array, err));
     const fluss_code_t rc =
@@ -188,7 +185,7 @@ fluss_code_t fl_values_decode(const fl_scan_plan *plan, const fluss_bucket_t *bu
             rc = fl_value_rows_add(rows, schema_id, row, i, err);
         }
     }
-    if (rc == 0) {
+    if (rc == 0 && rows->count > 0) {
         rc = fl_value_rows_finish(rows, bucket, chunk, err);
     }
     fl_value_rows_free(rows);

@@ -13,13 +13,13 @@ void fl_value_rows_free(fl_value_rows *rows);
  */
 FLUSS_CHECKED fluss_code_t fl_value_rows_add(fl_value_rows *rows, int16_t schema_id, fl_slice row,
                                              int64_t offset, fluss_error_t *err);
-/** Close the columns. @param chunk NULL when there is no row */
+/** Close the columns, which may have no rows. */
 FLUSS_CHECKED fluss_code_t fl_value_rows_finish(fl_value_rows *rows, const fluss_bucket_t *bucket,
                                                 fl_chunk **chunk, fluss_error_t *err);
 
 /** First schema id of a value batch that is not known; -1: none. */
 int32_t fl_values_unknown_schema(fl_table *table, fl_slice records);
-/** A value batch as a chunk. */
+/** A value batch as a chunk; NULL when it has no rows. */
 FLUSS_CHECKED fluss_code_t fl_values_decode(const fl_scan_plan *plan, const fluss_bucket_t *bucket,
                                             fl_slice records, fl_chunk **chunk, fluss_error_t *err);
 #endif
