@@ -11,10 +11,10 @@ from .errors import FlussError
 from .futures import FlussFuture, settled
 
 WriteResultHandle = _core.WriteResultHandle
-# Formats of times in the Arrow C data interface: seconds to nanoseconds.
-_UNITS = {f"t{kind}{unit}": i for kind in "ts" for i, unit in enumerate("smun")}
+# Formats of timestamps in the Arrow C data interface: seconds to nanoseconds.
+_UNITS = {f"ts{unit}": i for i, unit in enumerate("smun")}
 _UNIT_NAMES = ("s", "ms", "us", "ns")
-_TIMED = {_types.CODES[name] for name in ("TIME", "TIMESTAMP", "TIMESTAMP_LTZ")}
+_TIMESTAMPS = {_types.CODES[name] for name in ("TIMESTAMP", "TIMESTAMP_LTZ")}
 
 
 class _Writer(_core.Writer):
@@ -48,8 +48,8 @@ class _Writer(_core.Writer):
         return self._prepare(schema, array, deletes)
 
     def _require_fields(self, schema: Any, deletes: bool) -> bool:
-        """Refuse batches with missing or additional columns, and times in a finer unit than the
-        column's, of which it would depend on the rows whether digits are lost.
+        """Refuse batches with missing or additional columns, and timestamps in a finer unit than
+        the column's, of which it would depend on the rows whether digits are lost.
 
         Returns:
             Whether a batch of deletes has columns besides the key, which are left out.
@@ -75,7 +75,7 @@ class _Writer(_core.Writer):
     def _require_unit(self, name: str, arrow: str) -> None:
         code, precision = self._table._trees[name][:2]
         given = _UNITS.get(arrow[:3])
-        if code in _TIMED and given is not None and given > (precision + 2) // 3:
+        if code in _TIMESTAMPS and given is not None and given > (precision + 2) // 3:
             declared = self._table.arrow_schema.field(name).type
             raise FlussError(
                 f"Arrow column {name!r} is in {_UNIT_NAMES[given]}, but the table declares "
@@ -156,6 +156,7 @@ def _advice(value: Any) -> str:
     """How to make Arrow of something that is none but can be made one."""
     methods = {
         "collect": "collect()",  # lazy frames
+        "to_frame": "to_frame()",  # series
         "to_reader": "to_reader()",  # scanners of datasets
         "scanner": "scanner().to_reader()",  # datasets
         "to_arrow_reader": "to_arrow_reader()",  # connections of DuckDB
@@ -175,14 +176,35 @@ def _frame(df: Any, schema: Any) -> Any:
 
     df = settled(df)
     if not (hasattr(df, "columns") and hasattr(df, "index")):
-        is_arrow = hasattr(df, "__arrow_c_stream__") or hasattr(df, "__arrow_c_array__")
-        advice = "; write_arrow() takes it" if is_arrow else _advice(df)
+        is_table = hasattr(df, "__arrow_c_stream__") and not hasattr(df, "to_frame")
+        advice = "; write_arrow() takes it" if is_table else _advice(df)
         raise TypeError(f"df must be a pandas.DataFrame, not {_type_of(df)}{advice}")
     table = pyarrow.Table.from_pandas(df, schema=schema)
+    types = pyarrow.types
     for field in schema:
-        if pyarrow.types.is_float32(field.type) and field.name in df.columns:
+        if field.name not in df.columns:
+            continue
+        if types.is_float32(field.type):
             _require_finite(field.name, df[field.name], table[field.name])
+        elif types.is_date(field.type) or types.is_time(field.type):
+            _require_whole(field.name, df[field.name], table[field.name])
     return table
+
+
+def _require_whole(name: str, given: Any, stored: Any) -> None:
+    """A time of day would be cut off by a DATE, a date by a TIME, and so would fine digits."""
+    import pyarrow
+
+    whole = pyarrow.chunked_array([pyarrow.array(given, from_pandas=True)])
+    types = pyarrow.types
+    is_same = types.is_null(whole.type) or whole.type == stored.type
+    if is_same or not (types.is_timestamp(whole.type) or types.is_time(whole.type)):
+        return
+    has_date = types.is_timestamp(whole.type) and types.is_time(stored.type)
+    if has_date or not stored.cast(whole.type).equals(whole):
+        raise FlussError(
+            f"column {name!r} of the frame is {whole.type}, of which {stored.type} would lose a part"
+        )
 
 
 def _require_finite(name: str, given: Any, stored: Any) -> None:

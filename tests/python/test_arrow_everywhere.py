@@ -457,6 +457,58 @@ def test_what_is_nearly_arrow_is_told_how_to_become_it(filled, kind):
     for frame in (pl.DataFrame({"id": [1]}), TABLE):
         with pytest.raises(TypeError, match=r"not \w+; write_arrow\(\) takes it"):
             writer.write_pandas(frame)
+    for series in (pd.Series([1]), pl.Series([1])):
+        with pytest.raises(TypeError, match=r"not Series: give its to_frame\(\)"):
+            writer.write_pandas(series)
+
+
+WHOLE = "2024-01-01"
+TIMES = {
+    "whole days": ("DATE", pd.to_datetime([WHOLE, None]), None),
+    "time of day in a date": ("DATE", pd.to_datetime([f"{WHOLE}T12:00", None]), "lose a part"),
+    "objects with a time": ("DATE", [pd.Timestamp(f"{WHOLE}T12:00")], "lose a part"),
+    "midnight elsewhere": (
+        "DATE",
+        pd.to_datetime([WHOLE]).tz_localize("Europe/Oslo"),
+        "lose a part",
+    ),
+    "dates": ("DATE", [datetime.date(2024, 1, 1), None], None),
+    "date in a time": ("TIME", pd.to_datetime([WHOLE]), "lose a part"),
+    "times": ("TIME", [datetime.time(1, 2, 3), None], None),
+    "fine times": ("TIME(3)", [datetime.time(1, 2, 3, 456789)], "lose a part"),
+    "nothing": ("DATE", [None, None], None),
+}
+
+
+@pytest.mark.parametrize("case", TIMES)
+def test_frames_lose_no_part_of_a_time(connection, database, case):
+    kind, values, text = TIMES[case]
+    path = fluss.TablePath(database, "times")
+    descriptor = fluss.TableDescriptor(fluss.Schema.from_text(f"t {kind}"), bucket_count=1)
+    connection.get_admin().create_table(path, descriptor).result(S_MAX)
+    table = connection.get_table(path).result(S_MAX)
+    writer, frame = table.new_append().create_writer(), pd.DataFrame({"t": values})
+    if text is not None:
+        with pytest.raises(fluss.FlussError, match=text):
+            writer.write_pandas(frame)
+        return
+    writer.write_pandas(frame)
+    writer.flush().result(S_MAX)
+    assert len(table.to_arrow()) == len(frame)
+
+
+def test_times_of_polars_fit_where_nothing_is_lost(connection, database):
+    path = fluss.TablePath(database, "times")
+    descriptor = fluss.TableDescriptor(fluss.Schema.from_text("t TIME(3)"), bucket_count=1)
+    connection.get_admin().create_table(path, descriptor).result(S_MAX)
+    table = connection.get_table(path).result(S_MAX)
+    writer = table.new_append().create_writer()
+    given = [datetime.time(1, 2, 3, 456000), None]
+    writer.write_arrow(pl.DataFrame({"t": given}))  # in nanoseconds
+    with pytest.raises(fluss.FlussError, match="would lose digits"):
+        writer.write_arrow(pl.DataFrame({"t": [datetime.time(1, 2, 3, 456001)]}))
+    writer.flush().result(S_MAX)
+    assert table.to_polars().result(S_MAX)["t"].to_list() == given
 
 
 def test_polars_pandas_and_duckdb_round_trip(filled):
