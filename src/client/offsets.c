@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "client/metadata.h"
 #include "client/scan_private.h"
 #include "protocol/messages.h"
@@ -181,6 +182,7 @@ static void end_round(resolving *r)
         end(r, &err);
         return;
     }
+    fl_log(FL_LOG_DEBUG, "scanner", "offsets are asked for again: %.800s", err.message);
     const bool is_first = r->timer == NULL;
     if (is_first && fl_timer_new(r->client->loop, refresh, r, &r->timer, &r->err) != 0) {
         const fluss_error_t failure = r->err;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "client/backoff.h"
 #include "client/metadata.h"
 
@@ -279,11 +280,11 @@ static void on_reply(void *context, const fl_reply *reply, const fluss_error_t *
     const bool is_safe = op->kind->is_read || !was_sent || is_answer;
     if (!is_safe || !fl_op_may_retry(op, failure)) {
         fl_op_fail(op, failure);
-    } else if (failure->code == FLUSS_E_NOT_COORDINATOR_LEADER || !is_answer) {
-        fl_op_retry(op, refresh_and_send);
-    } else {
-        fl_op_retry(op, fl_op_send);
+        return;
     }
+    fl_log(FL_LOG_DEBUG, "admin", "a call is repeated: %.800s", failure->message);
+    const bool is_elsewhere = failure->code == FLUSS_E_NOT_COORDINATOR_LEADER || !is_answer;
+    fl_op_retry(op, is_elsewhere ? refresh_and_send : fl_op_send);
 }
 
 void fl_op_send(fl_op *op)
