@@ -132,7 +132,7 @@ static int read_options(cli_remote *remote, int argc, char **argv, words *out)
     static const struct option options[] = {{"host", required_argument, NULL, OPT_HOST},
                                             CLI_REMOTE_OPTIONS};
     int option;
-    while ((option = getopt_long(argc, argv, "s:j", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, CLI_REMOTE_LETTERS, options, NULL)) != -1) {
         if (option == OPT_HOST) {
             out->acl.host = optarg;
             continue;

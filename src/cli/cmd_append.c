@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "interrupt.h"
+#include "lines.h"
 #include "remote.h"
 #include "row_json.h"
 
@@ -57,32 +59,26 @@ static fluss_code_t append_line(appender *app, const char *line, size_t size)
     return rc;
 }
 
-/* All lines of standard input; then whatever was queued is sent, also when a line was refused. */
+/* All lines of standard input; then whatever was queued is sent, also when a line was refused or a
+ * signal ended the input. */
 static int append_all(appender *app)
 {
-    char *line = NULL;
-    size_t capacity = 0;
-    int64_t line_number = 0;
+    cli_lines lines = {0};
+    fluss_error_t *err = &app->remote.err;
     int status = CLI_OK;
-    ssize_t size;
-    while (status == CLI_OK && (size = getline(&line, &capacity, stdin)) >= 0) {
-        line_number++;
-        if (strspn(line, " \t\r\n") == (size_t)size) {
-            continue;
-        }
-        if (append_line(app, line, (size_t)size) != 0) {
-            (void)fprintf(stderr, "fluss append: line %lld: %s\n", (long long)line_number,
-                          app->remote.err.message);
-            status = CLI_FAILED;
-        } else {
+    cli_interrupt_catch();
+    while (status == CLI_OK && cli_lines_next(&lines, err)) {
+        if (append_line(app, lines.text, lines.size) == 0) {
             app->row_count++;
+        } else {
+            cli_lines_blame(&lines, err);
+            status = cli_fail(&app->remote);
         }
     }
-    free(line);
-    if (status == CLI_OK && ferror(stdin) != 0) {
-        (void)fprintf(stderr, "fluss append: standard input can't be read\n");
-        status = CLI_FAILED;
+    if (status == CLI_OK && err->code != 0) {
+        status = cli_fail(&app->remote);
     }
+    cli_lines_close(&lines);
     if (fluss_await(fluss_flush(app->writer), app->remote.timeout_ms, &app->remote.err) != 0) {
         return cli_fail(&app->remote);
     }

@@ -184,7 +184,7 @@ static int create(table_request *request, fluss_path_t path, char *columns)
 static int parse_and_create(table_request *request, int argc, char **argv)
 {
     int option;
-    while ((option = getopt_long(argc, argv, "s:jp:", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, CLI_REMOTE_LETTERS "p:", options, NULL)) != -1) {
         const int status = take_option(request, option);
         if (status != -1) {
             return status;

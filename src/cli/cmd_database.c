@@ -15,7 +15,7 @@ static int begin(cli_remote *remote, int argc, char **argv, const struct option 
                  arguments *out)
 {
     int option;
-    while ((option = getopt_long(argc, argv, "s:j", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, CLI_REMOTE_LETTERS, options, NULL)) != -1) {
         int status = -1;
         if (option == OPT_COMMENT) {
             out->comment = optarg;

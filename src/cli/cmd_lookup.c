@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `fluss lookup db.t 5`: the rows of a table with primary key that have the given keys. Keys are
- * values of the key columns, JSON objects, or JSON objects in lines of standard input. */
+/* `fluss lookup db.t 5`: the rows of a table with primary key that have the given keys, or keys
+ * that begin so. Keys are values of the key columns, JSON objects, or JSON objects in lines of
+ * standard input. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd.h"
+#include "interrupt.h"
+#include "lines.h"
 #include "output.h"
 #include "remote.h"
 #include "row_json.h"
@@ -18,6 +21,9 @@ static const char usage[] =
     "Print the rows of a table with primary key that have a key: one value for each column of the\n"
     "key, in its order; or any number of keys as JSON objects, as arguments or one a line. A key\n"
     "without a row is said, and the status is 1. `--` goes before a negative number.\n"
+    "\n"
+    "      --prefix           keys are given by their first columns: the partition keys, if any,\n"
+    "                         and the bucket key, which must begin the primary key\n"
     "\n" CLI_REMOTE_USAGE;
 
 typedef struct finder {
@@ -26,25 +32,49 @@ typedef struct finder {
     fluss_lookup_t *lookup;
     cli_columns key, row;
     cli_output *output;
+    bool by_prefix;
     bool has_gap; /* some key had no row */
 } finder;
+
+/* The columns that a key consists of, or its prefix. gives (free); NULL: out of memory */
+static const char **key_columns(const finder *self, size_t *count)
+{
+    const fluss_table_info_t *info = fluss_table_info(self->table);
+    const size_t partitions = self->by_prefix ? info->n_partition_keys : 0;
+    const size_t rest = self->by_prefix ? info->n_bucket_keys : info->n_primary_keys;
+    const char *const *keys = self->by_prefix ? info->bucket_keys : info->primary_keys;
+    const char **names = calloc(partitions + rest + 1, sizeof(*names));
+    *count = partitions + rest;
+    for (size_t i = 0; names != NULL && i < *count; i++) {
+        names[i] = i < partitions ? info->partition_keys[i] : keys[i - partitions];
+    }
+    return names;
+}
 
 static fluss_code_t open_lookup(finder *self, fluss_path_t path)
 {
     cli_remote *remote = &self->remote;
     fluss_code_t rc = fluss_await_table(fluss_open_table(remote->conn, path), remote->timeout_ms,
                                         &self->table, &remote->err);
+    if (rc != 0) {
+        return rc;
+    }
+    size_t count = 0;
+    const char **names = key_columns(self, &count);
+    const fluss_schema_t *schema = fluss_table_info(self->table)->schema;
+    fluss_lookup_opts_t opts = {.size = sizeof(opts)};
+    if (self->by_prefix) {
+        opts.prefix = names;
+        opts.n_prefix = count;
+    }
+    rc = fluss_lookup_open(self->table, &opts, &self->lookup, &remote->err);
     if (rc == 0) {
-        rc = fluss_lookup_open(self->table, NULL, &self->lookup, &remote->err);
+        rc = cli_columns_open(&self->row, schema, NULL, 0, &remote->err);
     }
     if (rc == 0) {
-        const fluss_table_info_t *info = fluss_table_info(self->table);
-        rc = cli_columns_open(&self->row, info->schema, NULL, 0, &remote->err);
-        if (rc == 0) {
-            rc = cli_columns_open(&self->key, info->schema, info->primary_keys,
-                                  info->n_primary_keys, &remote->err);
-        }
+        rc = cli_columns_open(&self->key, schema, names, count, &remote->err);
     }
+    free(names);
     return rc;
 }
 
@@ -78,7 +108,9 @@ static int find(finder *self, json_t *key)
     }
     if (rc == 0 && fluss_records_count(records) == 0) {
         char *text = json_dumps(key, JSON_COMPACT);
-        (void)fprintf(stderr, "fluss lookup: no row has the key %s\n", text != NULL ? text : "");
+        (void)fprintf(stderr, "fluss lookup: no row has %s %s\n",
+                      self->by_prefix ? "a key that begins with" : "the key",
+                      text != NULL ? text : "");
         free(text);
         self->has_gap = true;
     } else if (rc == 0 && !print_rows(self, records)) {
@@ -106,7 +138,8 @@ static int find_values(finder *self, char **values, size_t count)
     json_t *key = json_object();
     if (count != self->key.count) {
         int used = snprintf(err->message, sizeof(err->message),
-                            "%zu values for a key of %zu columns:", count, self->key.count);
+                            "%zu values for a %s of %zu columns:", count,
+                            self->by_prefix ? "prefix" : "key", self->key.count);
         for (size_t i = 0; i < self->key.count && used < (int)sizeof(err->message) - 1; i++) {
             used += snprintf(err->message + used, sizeof(err->message) - (size_t)used, "%s %.100s",
                              i == 0 ? "" : ",", self->key.names[i]);
@@ -133,23 +166,19 @@ static int find_objects(finder *self, char **texts, size_t count)
 
 static int find_lines(finder *self)
 {
-    char *line = NULL;
-    size_t capacity = 0;
+    cli_lines lines = {0};
+    fluss_error_t *err = &self->remote.err;
     int status = CLI_OK;
-    ssize_t size;
-    while (status == CLI_OK && (size = getline(&line, &capacity, stdin)) >= 0) {
-        if (strspn(line, " \t\r\n") != (size_t)size) {
-            json_t *key = cli_row_parse(line, (size_t)size, &self->remote.err);
-            status = key != NULL ? find(self, key) : CLI_FAILED;
+    cli_interrupt_catch();
+    while (status == CLI_OK && cli_lines_next(&lines, err)) {
+        json_t *key = cli_row_parse(lines.text, lines.size, err);
+        status = key != NULL ? find(self, key) : CLI_FAILED;
+        if (status != CLI_OK) {
+            cli_lines_blame(&lines, err);
         }
     }
-    free(line);
-    if (status == CLI_OK && ferror(stdin) != 0) {
-        (void)snprintf(self->remote.err.message, sizeof(self->remote.err.message),
-                       "standard input can't be read");
-        status = CLI_FAILED;
-    }
-    return status;
+    cli_lines_close(&lines);
+    return status == CLI_OK && err->code != 0 ? CLI_FAILED : status;
 }
 
 static int find_all(finder *self, char **arguments, size_t count)
@@ -165,11 +194,29 @@ static int find_all(finder *self, char **arguments, size_t count)
     return status != CLI_OK ? cli_fail(&self->remote) : self->has_gap ? CLI_FAILED : CLI_OK;
 }
 
+/* @return as cli_option */
+static int read_options(finder *self, int argc, char **argv)
+{
+    enum { OPT_PREFIX = 2000 };
+    static const struct option options[] = {{"prefix", no_argument, NULL, OPT_PREFIX},
+                                            CLI_REMOTE_OPTIONS};
+    int option, status = -1;
+    while (status == -1 &&
+           (option = getopt_long(argc, argv, CLI_REMOTE_LETTERS, options, NULL)) != -1) {
+        if (option == OPT_PREFIX) {
+            self->by_prefix = true;
+        } else {
+            status = cli_option(&self->remote, option);
+        }
+    }
+    return status;
+}
+
 int cmd_lookup(int argc, char **argv)
 {
     finder self = {0};
     cli_begin(&self.remote, argv, usage);
-    int status = cli_read_options(&self.remote, argc, argv);
+    int status = read_options(&self, argc, argv);
     if (status != -1) {
         return status;
     }

@@ -8,6 +8,7 @@
 #include <fluss/fluss_arrow.h>
 
 #include "cmd.h"
+#include "interrupt.h"
 #include "output.h"
 #include "remote.h"
 #include "row_json.h"
@@ -245,14 +246,18 @@ static bool is_full(const table_scan *scan)
 
 static int print_records(table_scan *scan, const fluss_records_t *records)
 {
-    for (size_t i = 0; i < fluss_records_count(records) && !is_full(scan); i++) {
+    const size_t count = fluss_records_count(records);
+    for (size_t i = 0; i < count && !is_full(scan) && !cli_interrupted(); i++) {
         fluss_record_t record;
         fluss_records_get(records, i, &record);
         if (!is_before_end(scan, &record)) {
             continue;
         }
-        scan->left = fluss_records_count(records) - i - 1;
+        scan->left = count - i - 1;
         if (!cli_output_row(scan->output, json_of(scan, &record))) {
+            if (ferror(stdout) != 0) {
+                return cli_output_failed("scan");
+            }
             (void)fprintf(stderr, "fluss scan: offset %lld could not be printed\n",
                           (long long)record.offset);
             return CLI_FAILED;
@@ -272,11 +277,7 @@ static int print_next(table_scan *scan)
     }
     int status = rc == 0 ? print_records(scan, records) : cli_fail(&scan->remote);
     fluss_records_free(records);
-    if (status == CLI_OK && fflush(stdout) != 0) {
-        (void)fprintf(stderr, "fluss scan: standard output can't be written\n");
-        status = CLI_FAILED;
-    }
-    return status;
+    return status == CLI_OK && fflush(stdout) != 0 ? cli_output_failed("scan") : status;
 }
 
 static int print_all(table_scan *scan)
@@ -286,7 +287,9 @@ static int print_all(table_scan *scan)
     if (scan->output == NULL) {
         return CLI_FAILED;
     }
-    while (status == CLI_OK && !is_full(scan) && (scan->follows || !is_at_end(scan))) {
+    cli_interrupt_catch();
+    while (status == CLI_OK && !is_full(scan) && !cli_interrupted() &&
+           (scan->follows || !is_at_end(scan))) {
         status = print_next(scan);
     }
     cli_output_end(scan->output);
@@ -301,7 +304,7 @@ static int print_all(table_scan *scan)
 static int parse_and_scan(table_scan *scan, int argc, char **argv)
 {
     int option;
-    while ((option = getopt_long(argc, argv, "s:jn:c:", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, CLI_REMOTE_LETTERS "n:c:", options, NULL)) != -1) {
         const int status = take_option(scan, option);
         if (status != -1) {
             return status;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "cmd.h"
 
@@ -27,8 +28,8 @@ static const char help[] =
     "  --settings                   print all settings and leave\n"
     "  --verbose                    log more\n"
     "\n"
-    "When it answers, it prints `listening on HOST:PORT`, and the same for SASL. SIGTERM or\n"
-    "SIGINT stop it.\n";
+    "When it answers, it prints `listening on HOST:PORT`, and the same for SASL. SIGTERM, SIGINT\n"
+    "or SIGHUP stop it.\n";
 
 typedef struct options {
     fluss_kv_t *settings;
@@ -122,6 +123,14 @@ static int read_config(options *self, const char *path)
     }
     while (status == 0 && fgets(line, sizeof(line), file) != NULL) {
         number++;
+        if (strchr(line, '\n') == NULL && feof(file) == 0) {
+            (void)fprintf(stderr,
+                          "fluss server: %s, line %d: longer than %d bytes, or it holds a zero "
+                          "byte; no configuration file\n",
+                          path, number, TEXT_SIZE - 2);
+            status = 2;
+            break;
+        }
         const char *at = line + strspn(line, " \t\r\n");
         if (*at != '\0' && *at != '#' && !add_pair(self, line)) {
             (void)fprintf(stderr, "fluss server: %s, line %d: expected `key: value`\n", path,
@@ -141,8 +150,10 @@ static int add_user(options *self, const char *user)
 {
     const char *colon = strchr(user, ':');
     if (colon == NULL || colon == user || colon[1] == '\0') {
-        (void)fprintf(stderr, "fluss server: --sasl-user: expected NAME:PASSWORD, found '%s'\n",
-                      user);
+        (void)fprintf(stderr, "fluss server: --sasl-user: expected NAME:PASSWORD: no %s\n",
+                      colon == NULL   ? "colon"
+                      : colon == user ? "name"
+                                      : "password");
         return 2;
     }
     const size_t used = strlen(self->users);
@@ -202,10 +213,11 @@ static bool takes_value(const char *name)
 static int read_options(options *self, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
-        char name[64];
+        char name[64]; /* longer than any option: what is cut is unknown */
         char *equals = strncmp(argv[i], "--", 2) == 0 ? strchr(argv[i], '=') : NULL;
         const int size = equals != NULL ? (int)(equals - argv[i]) : (int)strlen(argv[i]);
-        (void)snprintf(name, sizeof(name), "%.*s", size, argv[i]);
+        const bool is_attached = strncmp(argv[i], "-o", 2) == 0 && argv[i][2] != '\0';
+        (void)snprintf(name, sizeof(name), "%.*s", is_attached ? 2 : size, argv[i]);
         if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
             (void)fputs(help, stdout);
             return 0;
@@ -221,7 +233,10 @@ static int read_options(options *self, int argc, char **argv)
         if (!takes_value(name)) {
             return complain("unknown option ", argv[i]);
         }
-        char *value = equals != NULL ? equals + 1 : i + 1 < argc ? argv[++i] : NULL;
+        char *value = is_attached      ? argv[i] + 2
+                      : equals != NULL ? equals + 1
+                      : i + 1 < argc   ? argv[++i]
+                                       : NULL;
         if (value == NULL) {
             return complain("a value is missing after ", name);
         }
@@ -247,7 +262,7 @@ static const char *value_of(const options *self, const char *key)
 /* Listeners and users of options become settings. */
 static void finish_settings(options *self)
 {
-    char listeners[1024];
+    char listeners[TEXT_SIZE];
     if (self->listen != NULL || self->sasl_listen != NULL ||
         value_of(self, "bind.listeners")[0] == '\0') {
         (void)snprintf(listeners, sizeof(listeners), "FLUSS://%s%s%s",
@@ -332,6 +347,41 @@ static void log_line(int level, const char *component, const char *text, void *u
                   text);
 }
 
+/* A line of standard output. It may be closed: the server runs all the same. */
+static void announce(const char *endpoint)
+{
+    if (endpoint != NULL && dprintf(STDOUT_FILENO, "listening on %s\n", endpoint) < 0) {
+        (void)fprintf(stderr, "fluss server: listening on %s; standard output: %s\n", endpoint,
+                      strerror(errno));
+    }
+}
+
+/* Wait for a signal that stops the server. Ctrl-C once more ends the process at once: what was
+ * acknowledged is safe. */
+static void wait_for_stop(const sigset_t *stops)
+{
+    int number = 0;
+    while (sigwait(stops, &number) != 0) {
+    }
+    sigset_t interrupt;
+    (void)sigemptyset(&interrupt);
+    (void)sigaddset(&interrupt, SIGINT);
+    (void)sigprocmask(SIG_UNBLOCK, &interrupt, NULL);
+}
+
+/* SIGTERM, SIGINT, and SIGHUP if the terminal's end shall be ours too. */
+static void block_stops(sigset_t *stops)
+{
+    struct sigaction on_hangup;
+    (void)sigemptyset(stops);
+    (void)sigaddset(stops, SIGTERM);
+    (void)sigaddset(stops, SIGINT);
+    if (sigaction(SIGHUP, NULL, &on_hangup) == 0 && on_hangup.sa_handler != SIG_IGN) {
+        (void)sigaddset(stops, SIGHUP);
+    }
+    (void)sigprocmask(SIG_BLOCK, stops, NULL); /* also in the threads of the server */
+}
+
 /* As many open files as the system allows. */
 static void raise_file_limit(void)
 {
@@ -347,27 +397,18 @@ static int serve(const options *self)
     fluss_server_t *server = NULL;
     fluss_error_t err;
     sigset_t stops;
-    int signal_number = 0;
-    (void)sigemptyset(&stops);
-    (void)sigaddset(&stops, SIGTERM);
-    (void)sigaddset(&stops, SIGINT);
-    (void)sigprocmask(SIG_BLOCK, &stops, NULL); /* also in the threads of the server */
+    block_stops(&stops);
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a full disk */
     raise_file_limit();
     fluss_server_set_log(log_line, self->is_verbose ? 7 : 4, NULL);
     if (fluss_server_start(self->settings, self->count, &server, &err) != 0) {
         (void)fprintf(stderr, "fluss server: %s\n", err.message);
         return 1;
     }
-    if (fluss_server_endpoint(server) != NULL) {
-        (void)printf("listening on %s\n", fluss_server_endpoint(server));
-    }
-    if (fluss_server_sasl_endpoint(server) != NULL) {
-        (void)printf("listening on %s\n", fluss_server_sasl_endpoint(server));
-    }
-    (void)fflush(stdout);
-    while (sigwait(&stops, &signal_number) != 0) {
-    }
+    announce(fluss_server_endpoint(server));
+    announce(fluss_server_sasl_endpoint(server));
+    wait_for_stop(&stops);
     const int status = fluss_server_stop(server, STOP_TIMEOUT_MS, &err) == 0 ? 0 : 1;
     if (status != 0) {
         (void)fprintf(stderr, "fluss server: %s\n", err.message);

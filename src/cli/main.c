@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "interrupt.h"
+#include "output.h"
 
 static const cmd commands[] = {
     {"acl", "show, grant or revoke rights", cmd_acl},
@@ -37,29 +39,32 @@ static int usage(FILE *to)
     return to == stdout ? 0 : 2;
 }
 
-/* A standard stream that is closed gets a file that cannot be written, so that no socket takes its
- * number. */
+/* A standard stream that is closed gets a file that cannot be read, or written, so that no socket
+ * takes its number. */
 static void fill_standard_streams(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd) {
+        const int access = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", access) != fd) {
             return;
         }
     }
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    fill_standard_streams();
-    if (argc < 2) {
-        return usage(stderr);
+    static char help[] = "--help";
+    if (argc > 2 && strcmp(argv[1], "help") == 0) {
+        char *asked[] = {argv[0], argv[2], help, NULL};
+        return run(3, asked);
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
         return usage(stdout);
     }
     if (strcmp(argv[1], "--version") == 0) {
-        return puts(fluss_version_string()) < 0 || fflush(stdout) != 0 ? 1 : 0;
+        (void)puts(fluss_version_string());
+        return 0;
     }
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         if (strcmp(argv[1], commands[i].name) == 0) {
@@ -68,4 +73,19 @@ int main(int argc, char **argv)
     }
     (void)fprintf(stderr, "fluss: there is no command '%s'\n", argv[1]);
     return usage(stderr);
+}
+
+int main(int argc, char **argv)
+{
+    fill_standard_streams();
+    if (argc < 2) {
+        return usage(stderr);
+    }
+    const char *command = argv[1]; /* getopt moves arguments */
+    int status = run(argc, argv);
+    if (fflush(stdout) != 0 && status == 0) {
+        status = cli_output_failed(command);
+    }
+    cli_interrupt_end();
+    return status;
 }

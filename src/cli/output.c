@@ -2,14 +2,18 @@
 /* Rows as a table (libsmartcols) or as JSON lines (jansson). */
 #include "output.h"
 
+#include <errno.h>
 #include <libsmartcols/libsmartcols.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { TABLE_ROWS_MAX = 10000, CELL_SIZE_MAX = 1000 };
+
 struct cli_output {
     bool json;
-    struct libscols_table *table; /* NULL until the first row names the columns */
+    struct libscols_table *table; /* NULL until a row names the columns */
+    size_t row_count;             /* of the table */
 };
 
 cli_output *cli_output_begin(bool json)
@@ -40,16 +44,34 @@ static bool make_columns(cli_output *output, json_t *row)
     return true;
 }
 
-/* Text of one cell; gives (free). A null is an empty cell. */
-static char *cell_text(const json_t *value)
+/* Text of a value; gives (free). A null is empty; text that holds a zero byte is shown as JSON, for
+ * it would end there. */
+static char *whole_text(const json_t *value)
 {
     if (json_is_null(value)) {
         return strdup("");
     }
-    if (json_is_string(value)) {
+    if (json_is_string(value) && strlen(json_string_value(value)) == json_string_length(value)) {
         return strdup(json_string_value(value));
     }
     return json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+}
+
+/* Text of one cell; gives (free). All lines of a table are as long as the longest one, so a long
+ * value is cut. */
+static char *cell_text(const json_t *value)
+{
+    static const char mark[] = "…";
+    char *text = whole_text(value);
+    size_t size = text != NULL ? strlen(text) : 0;
+    if (size > CELL_SIZE_MAX) {
+        size = CELL_SIZE_MAX - sizeof(mark);
+        while (((unsigned char)text[size] & 0xC0) == 0x80) { /* in the middle of a character */
+            size--;
+        }
+        memcpy(text + size, mark, sizeof(mark));
+    }
+    return text;
 }
 
 static bool add_line(cli_output *output, json_t *row)
@@ -69,6 +91,14 @@ static bool add_line(cli_output *output, json_t *row)
     return true;
 }
 
+static void print_table(cli_output *output)
+{
+    (void)scols_print_table(output->table);
+    scols_unref_table(output->table);
+    output->table = NULL;
+    output->row_count = 0;
+}
+
 bool cli_output_row(cli_output *output, json_t *row)
 {
     bool done = row != NULL;
@@ -76,6 +106,9 @@ bool cli_output_row(cli_output *output, json_t *row)
         done = json_dumpf(row, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF;
     } else if (done) {
         done = (output->table != NULL || make_columns(output, row)) && add_line(output, row);
+        if (done && ++output->row_count == TABLE_ROWS_MAX) {
+            print_table(output);
+        }
     }
     json_decref(row);
     return done;
@@ -87,10 +120,15 @@ void cli_output_end(cli_output *output)
         return;
     }
     if (output->table != NULL) {
-        (void)scols_print_table(output->table);
-        scols_unref_table(output->table);
+        print_table(output);
     }
     free(output);
+}
+
+int cli_output_failed(const char *command)
+{
+    (void)fprintf(stderr, "fluss %s: standard output: %s\n", command, strerror(errno));
+    return 1;
 }
 
 static json_t *result_row(const fluss_result_t *result, size_t row, const char *const *columns,

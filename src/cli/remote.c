@@ -3,13 +3,21 @@
 #include "remote.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { TIMEOUT_S_DEFAULT = 30, TIMEOUT_S_MAX = 86400, USER_SIZE_MAX = 1024 };
-enum { PARTITION_WAIT_MS_MAX = 5000 };
+enum { PARTITION_WAIT_MS_MAX = 5000, CLOSE_MS_FAILED = 1000, LOG_LEVEL_DEBUG = 7 };
+
+/* The library tries again what can pass, and says why in a line of its log. It is kept for the case
+ * that time runs out. */
+struct cli_trouble {
+    pthread_mutex_t lock;
+    char text[512]; /* guarded by lock; "" when there was none */
+};
 
 void cli_begin(cli_remote *remote, char **argv, const char *usage)
 {
@@ -20,6 +28,8 @@ void cli_begin(cli_remote *remote, char **argv, const char *usage)
         .servers = servers != NULL && servers[0] != '\0' ? servers : "127.0.0.1:9123",
         .timeout_ms = TIMEOUT_S_DEFAULT * 1000,
     };
+    (void)snprintf(remote->program, sizeof(remote->program), "fluss %s", argv[0]);
+    argv[0] = remote->program;
     optind = 0; /* getopt may have run on another command line before */
 }
 
@@ -37,7 +47,7 @@ int cli_option(cli_remote *remote, int option)
         remote->user = optarg;
         return strchr(optarg, ':') != NULL
                    ? -1
-                   : cli_usage(remote, "--user takes NAME:PASSWORD, not '%s'", optarg);
+                   : cli_usage(remote, "--user takes NAME:PASSWORD; there is no colon");
     case CLI_OPT_TIMEOUT:
         if (!cli_parse_number(optarg, 1, TIMEOUT_S_MAX, &seconds)) {
             return cli_usage(remote, "--timeout takes 1 to %d seconds, not '%s'", TIMEOUT_S_MAX,
@@ -58,7 +68,7 @@ int cli_read_options(cli_remote *remote, int argc, char **argv)
 {
     static const struct option options[] = {CLI_REMOTE_OPTIONS};
     int option;
-    while ((option = getopt_long(argc, argv, "s:j", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, CLI_REMOTE_LETTERS, options, NULL)) != -1) {
         const int status = cli_option(remote, option);
         if (status != -1) {
             return status;
@@ -100,19 +110,49 @@ static fluss_code_t set_user(cli_remote *remote, fluss_config_t *config)
     return 0;
 }
 
-/* A row for a partition that is not there fails by itself, and names it, before the call gives up.
- */
-static fluss_code_t set_partition_wait(cli_remote *remote, fluss_config_t *config)
+static fluss_code_t set_ms(cli_remote *remote, fluss_config_t *config, const char *key, int64_t ms)
 {
     char text[32];
+    (void)snprintf(text, sizeof(text), "%lld", (long long)ms);
+    return fluss_config_set(config, key, text, &remote->err);
+}
+
+/* A row for a partition that is not there fails by itself, and names it, before the call gives up;
+ * one for which there is no room waits no longer than a call. */
+static fluss_code_t set_waits(cli_remote *remote, fluss_config_t *config)
+{
     const int64_t half_ms = remote->timeout_ms / 2;
-    (void)snprintf(text, sizeof(text), "%lld",
-                   (long long)(half_ms < PARTITION_WAIT_MS_MAX ? half_ms : PARTITION_WAIT_MS_MAX));
-    return fluss_config_set(config, "writer.partition-wait-timeout-ms", text, &remote->err);
+    const fluss_code_t rc =
+        set_ms(remote, config, "writer.partition-wait-timeout-ms",
+               half_ms < PARTITION_WAIT_MS_MAX ? half_ms : PARTITION_WAIT_MS_MAX);
+    return rc != 0 ? rc
+                   : set_ms(remote, config, "writer.buffer.wait-timeout-ms", remote->timeout_ms);
+}
+
+/* Thread: any. */
+static void note_trouble(int level, const char *component, const char *text, void *user)
+{
+    cli_trouble *trouble = user;
+    (void)level;
+    (void)component;
+    (void)pthread_mutex_lock(&trouble->lock);
+    (void)snprintf(trouble->text, sizeof(trouble->text), "%s", text);
+    (void)pthread_mutex_unlock(&trouble->lock);
+}
+
+/* Never freed: threads of the library may use it as long as the process lives. */
+static void watch_trouble(cli_remote *remote)
+{
+    remote->trouble = calloc(1, sizeof(*remote->trouble));
+    if (remote->trouble != NULL) {
+        (void)pthread_mutex_init(&remote->trouble->lock, NULL);
+        fluss_set_log(note_trouble, LOG_LEVEL_DEBUG, remote->trouble);
+    }
 }
 
 int cli_connect(cli_remote *remote)
 {
+    watch_trouble(remote);
     fluss_config_t *config = fluss_config_new();
     if (config == NULL) {
         (void)snprintf(remote->err.message, sizeof(remote->err.message), "out of memory");
@@ -120,7 +160,7 @@ int cli_connect(cli_remote *remote)
     }
     fluss_code_t rc = fluss_config_set(config, "bootstrap.servers", remote->servers, &remote->err);
     if (rc == 0) {
-        rc = set_partition_wait(remote, config);
+        rc = set_waits(remote, config);
     }
     if (rc == 0 && remote->user != NULL) {
         rc = set_user(remote, config);
@@ -135,9 +175,16 @@ int cli_connect(cli_remote *remote)
 
 int cli_fail(const cli_remote *remote)
 {
+    char why[sizeof(remote->trouble->text)] = "";
+    if (remote->err.kind == FLUSS_KIND_TIMEOUT && remote->trouble != NULL) {
+        (void)pthread_mutex_lock(&remote->trouble->lock);
+        memcpy(why, remote->trouble->text, sizeof(why));
+        (void)pthread_mutex_unlock(&remote->trouble->lock);
+    }
     const bool lacks_user =
         remote->err.code == FLUSS_E_AUTHENTICATE_EXCEPTION && remote->user == NULL;
-    (void)fprintf(stderr, "fluss %s: %s%s\n", remote->command, remote->err.message,
+    (void)fprintf(stderr, "fluss %s: %s%s%s%s\n", remote->command, remote->err.message,
+                  why[0] != '\0' ? "; last: " : "", why,
                   lacks_user ? " (sign in with --user NAME:PASSWORD)" : "");
     return CLI_FAILED;
 }
@@ -145,17 +192,13 @@ int cli_fail(const cli_remote *remote)
 int cli_end(cli_remote *remote, int status)
 {
     if (remote->conn != NULL) {
-        const fluss_code_t rc =
-            fluss_await(fluss_close(remote->conn), remote->timeout_ms, &remote->err);
+        const int64_t wait_ms = status == CLI_OK ? remote->timeout_ms : CLOSE_MS_FAILED;
+        const fluss_code_t rc = fluss_await(fluss_close(remote->conn), wait_ms, &remote->err);
         if (rc != 0 && status == CLI_OK) {
             status = cli_fail(remote);
         }
         fluss_conn_free(remote->conn);
         remote->conn = NULL;
-    }
-    if (fflush(stdout) != 0 && status == CLI_OK) {
-        (void)fprintf(stderr, "fluss %s: standard output: %s\n", remote->command, strerror(errno));
-        status = CLI_FAILED;
     }
     return status;
 }

@@ -8,13 +8,17 @@
 
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
+typedef struct cli_trouble cli_trouble;
+
 typedef struct cli_remote {
     const char *command; /* its name, for error lines */
+    char program[64];    /* the same behind "fluss", for those of getopt */
     const char *usage;   /* printed when the command line is wrong, and for --help */
     const char *servers, *user;
     bool json;
     int64_t timeout_ms;
     fluss_conn_t *conn;
+    cli_trouble *trouble; /* what the library said last */
     fluss_error_t err;
 } cli_remote;
 
@@ -23,10 +27,11 @@ typedef struct cli_remote {
 enum {
     CLI_OPT_SERVER = 's',
     CLI_OPT_JSON = 'j',
+    CLI_OPT_HELP = 'h',
     CLI_OPT_USER = 1000,
-    CLI_OPT_TIMEOUT,
-    CLI_OPT_HELP
+    CLI_OPT_TIMEOUT
 };
+#define CLI_REMOTE_LETTERS "s:jh"
 #define CLI_REMOTE_OPTIONS                                     \
     {"server", required_argument, NULL, CLI_OPT_SERVER},       \
         {"json", no_argument, NULL, CLI_OPT_JSON},             \
@@ -54,7 +59,8 @@ int cli_usage(const cli_remote *remote, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /** Connect. @return CLI_OK, or CLI_FAILED, which was said */
 int cli_connect(cli_remote *remote);
-/** Say remote->err. @return CLI_FAILED */
+/** Say remote->err; when a time ran out, also why the library had to try again. @return CLI_FAILED
+ */
 int cli_fail(const cli_remote *remote);
 /** Close and free the connection; the status to end with, which turns to CLI_FAILED when closing
  * fails. */

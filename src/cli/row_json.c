@@ -15,6 +15,8 @@ static fluss_code_t refuse(fluss_error_t *err, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(err->message, sizeof(err->message), format, args);
     va_end(args);
+    err->code = FLUSS_E_CLIENT;
+    err->kind = FLUSS_KIND_ARGUMENT;
     return FLUSS_E_CLIENT;
 }
 
@@ -88,8 +90,12 @@ json_t *cli_row_parse(const char *line, size_t size, fluss_error_t *err)
     }
     json_t *object = json_loadb(line, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &wrong);
     if (!json_is_object(object)) {
-        (void)refuse(err, "no JSON object: %s at column %d",
-                     object == NULL ? wrong.text : "an array", object == NULL ? wrong.column : 1);
+        const bool is_number =
+            object == NULL && json_error_code(&wrong) == json_error_numeric_overflow;
+        (void)refuse(err, "%s: %s at column %d%s",
+                     is_number ? "a number out of range" : "no JSON object",
+                     object == NULL ? wrong.text : "an array", object == NULL ? wrong.column : 1,
+                     is_number ? "; decimals may stand in quotes" : "");
         json_decref(object);
         return NULL;
     }
