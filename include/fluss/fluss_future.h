@@ -27,7 +27,8 @@ FLUSS_API bool fluss_future_ready(const fluss_future_t *future);
  * Wait until the future is ready.
  *
  * @param timeout_ms  milliseconds; < 0: without limit
- * @return 0: ready, successful; the future's own error; or FLUSS_KIND_TIMEOUT, the future goes on
+ * @return 0: ready, successful; the future's own error; FLUSS_KIND_TIMEOUT, the future goes on;
+ *         FLUSS_KIND_STATE in the child of a fork, where a call of the parent does not end
  * Thread: any but a library thread. Source: CompletableFuture.get.
  */
 FLUSS_API fluss_code_t fluss_future_wait(fluss_future_t *future, int64_t timeout_ms,

@@ -234,6 +234,7 @@ typedef struct fc_future {
     fluss_future_t *pending; /* owned; NULL: promise, or taken */
     fc_slot *slot;           /* where a loop waits for it */
     PyThread_type_lock lock; /* promise: held until it is done */
+    pid_t pid;               /* promise: of the process whose threads keep it */
     atomic_int waiters;      /* threads in fluss_future_wait */
     fc_result_kind kind;
     fc_status status;

@@ -8,6 +8,7 @@
  * A loop that waits has a slot in its queue (loop.c), which holds the future. One future can be in
  * one queue; others that wait for it are told by a thread of their own, which is rare. */
 #include <sched.h>
+#include <unistd.h>
 
 #include "core.h"
 
@@ -232,6 +233,11 @@ static int wait_promise(fc_future *self, int64_t timeout_ms)
         if (left <= 0) {
             return 0;
         }
+        if (getpid() != self->pid) {
+            fc_refuse(self->state,
+                      "the call belongs to the parent process; connect anew after fork");
+            return -1;
+        }
         PyLockStatus status;
         Py_BEGIN_ALLOW_THREADS status =
             PyThread_acquire_lock_timed(self->lock, (left > 100 ? 100 : left) * 1000, 1);
@@ -258,13 +264,18 @@ static int wait_ready(fc_future *self, int64_t timeout_ms)
             return 0;
         }
         fluss_future_t *pending = self->pending;
+        fluss_error_t err;
+        fluss_code_t rc;
         atomic_fetch_add(&self->waiters, 1);
-        Py_BEGIN_ALLOW_THREADS const fluss_code_t ignored =
-            fluss_future_wait(pending, left > 100 ? 100 : left, NULL);
+        Py_BEGIN_ALLOW_THREADS rc = fluss_future_wait(pending, left > 100 ? 100 : left, &err);
         atomic_fetch_sub(&self->waiters, 1);
-        (void)ignored;
         Py_END_ALLOW_THREADS if (PyErr_CheckSignals() != 0)
         {
+            return -1;
+        }
+        if (rc != 0 && err.kind != FLUSS_KIND_TIMEOUT && !fc_future_is_ready(self) &&
+            self->status == FC_PENDING) { /* a child waits for its parent's call */
+            fc_raise(self->state, &err);
             return -1;
         }
     }
@@ -513,6 +524,7 @@ PyObject *fc_future_promise(PyObject *module, PyObject *args)
     }
     self->state = state;
     self->kind = FC_RESULT_PROMISE;
+    self->pid = getpid();
     self->lock = PyThread_allocate_lock();
     if (self->lock == NULL) {
         Py_XDECREF((PyObject *)self);

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from . import _arrow, _core
 from ._typing import Any
-from .futures import FlussFuture
+from .futures import FlussFuture, describe
 from .values import TableBucket, _Answer
 
 ScanRecord = _core.ScanRecord
@@ -151,6 +151,9 @@ class ScanRecords(_Answer):
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:
+        return describe(self._future, "ScanRecords", self._text)
+
+    def _text(self, _result: Any) -> str:
         return f"ScanRecords(records={len(self)}, buckets={len(self.buckets())})"
 
 

@@ -26,6 +26,8 @@ class Server:
             connection = FlussConnection.create(bootstrap_servers=server.bootstrap_servers)
     """
 
+    _running: Any = None
+
     def __init__(
         self,
         data_dir: str | os.PathLike | None = None,
@@ -36,7 +38,6 @@ class Server:
         require(listen, str, "listen")
         if data_dir is not None and not isinstance(data_dir, (str, os.PathLike)):
             raise TypeError(f"data_dir must be a path, not {type(data_dir).__name__}")
-        self._running: Any = None
         pairs = [("bind.listeners", f"FLUSS://{listen}")]
         if data_dir is not None:
             pairs.append(("data.dir", os.fspath(data_dir)))
@@ -81,8 +82,7 @@ class Server:
         return False
 
     def __del__(self) -> None:
-        if getattr(self, "_running", None) is not None:
-            self.close()
+        self.close()
 
     def __repr__(self) -> str:
         where = "closed" if self._running is None else self.bootstrap_servers

@@ -149,6 +149,7 @@ void fl_client_unref(fl_client *client)
 
 static fluss_code_t make_parts(fl_client *client, fluss_error_t *err)
 {
+    fl_future_watch_forks();
     client->guard = fl_fork_guard_new();
     client->rpc = fl_rpc_new(client->loop, client->config);
     client->metadata = fl_metadata_new(client);

@@ -15,10 +15,31 @@
 #include "client/monotonic.h"
 #include "client/objects.h"
 
+/* How often this process is the child of a fork: futures made before the last one are the
+ * parent's, whose threads are not here to complete them. */
+static atomic_uint forks;
+
+static void count_fork(void)
+{
+    (void)atomic_fetch_add(&forks, 1);
+}
+
+static void watch_forks(void)
+{
+    (void)pthread_atfork(NULL, NULL, count_fork);
+}
+
+void fl_future_watch_forks(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, watch_forks);
+}
+
 struct fluss_future {
     pthread_mutex_t lock; /* guards: all below but refs and link's flags */
     pthread_cond_t changed;
     atomic_int refs;
+    unsigned forks; /* when it was made */
     atomic_bool is_ready;
     bool is_taken, has_waiters;
     uint16_t error_kind, retriable;
@@ -91,6 +112,7 @@ fluss_future_t *fl_future_new(void)
     (void)pthread_mutex_init(&future->lock, NULL);
     fl_cond_init(&future->changed);
     atomic_init(&future->refs, 2);
+    future->forks = atomic_load_explicit(&forks, memory_order_relaxed);
     return future;
 }
 
@@ -271,6 +293,10 @@ fluss_code_t fluss_future_wait(fluss_future_t *future, int64_t timeout_ms, fluss
         return fl_error_argument(err, "the future must not be NULL");
     }
     if (!fluss_future_ready(future)) {
+        if (future->forks != atomic_load(&forks)) {
+            return fl_error(err, FLUSS_E_CLIENT, FLUSS_KIND_STATE,
+                            "the call belongs to the parent process; connect anew after fork");
+        }
         const fl_deadline deadline = fl_deadline_in(timeout_ms);
         (void)pthread_mutex_lock(&future->lock);
         future->has_waiters = true;

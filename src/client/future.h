@@ -32,6 +32,8 @@ typedef struct fl_value {
 /** A pending future with both references; when memory is out one that has failed with that, never
  * NULL. Completing that one does nothing. Thread: any. */
 fluss_future_t *fl_future_new(void) __attribute__((returns_nonnull));
+/** Tell the futures of a parent process from one's own from now on. */
+void fl_future_watch_forks(void);
 /** A future that has failed already. Thread: any. */
 fluss_future_t *fl_future_failed(const fluss_error_t *err);
 /** Complete; drops the producer's reference in any case. takes the value's object only when it

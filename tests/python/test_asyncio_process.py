@@ -251,6 +251,33 @@ def test_forked_child_gets_a_clean_error(what, servers):
     assert out.split() == ["7"]
 
 
+@pytest.mark.parametrize("read", ["poll(60_000)", "poll_changelog(60_000)"])
+def test_forked_child_does_not_wait_for_a_call_of_its_parent(read, servers):
+    out = run_program(
+        f"""
+        connection = connect()
+        scanner = make_table(connection).new_scan().create_log_scanner().result()
+        scanner.subscribe_all()
+        waiting = scanner.{read}
+        child = os.fork()
+        if child == 0:
+            assert "parent process" in repr(waiting), waiting
+            try:
+                waiting.result()
+            except fluss.FlussError as error:
+                assert "parent process" in str(error), error
+                sys.exit(7)
+            sys.exit(8)
+        print(wait_for_child(child))
+        assert not waiting.done()
+        waiting.cancel()
+        connection.close().result(30)
+        """,
+        servers,
+    )
+    assert out.split() == ["7"]
+
+
 def test_forked_child_may_connect_anew(servers):
     out = run_program(
         """

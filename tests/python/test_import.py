@@ -10,9 +10,8 @@ import subprocess
 import sys
 import typing
 
-import pytest
-
 import fluss
+import pytest
 
 MS_MAX = 50
 ATTEMPTS = 10
@@ -24,13 +23,7 @@ print(round(1000 * (time.process_time() - started)))
 print(*sys.modules)
 """
 # What this package uses later, or never: libraries of others, and modules that load slowly.
-LOADED_LATER = """
-    pyarrow pandas polars numpy tqdm
-    asyncio concurrent contextlib contextvars copy ctypes dataclasses datetime decimal difflib
-    importlib.util inspect ipaddress json logging numbers pathlib re socket struct tempfile
-    threading typing urllib
-    fluss._embedded fluss._literals fluss._type_texts fluss._values
-""".split()
+LOADED_LATER = ["pyarrow", "pandas", "polars", "numpy", "tqdm", "asyncio", "concurrent", "contextlib", "contextvars", "copy", "ctypes", "dataclasses", "datetime", "decimal", "difflib", "importlib.util", "inspect", "ipaddress", "json", "logging", "numbers", "pathlib", "re", "socket", "struct", "tempfile", "threading", "typing", "urllib", "fluss._embedded", "fluss._literals", "fluss._type_texts", "fluss._values"]
 
 
 @pytest.fixture(scope="module")
