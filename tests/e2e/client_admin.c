@@ -2,19 +2,14 @@
 /* Goal: every administrative call of the C client does what it says, or fails with the code of the
  * server. Method: two servers inside the process: one where everyone may everything, and one with
  * users and ACLs. tools/api_coverage names a test of this file for each API. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-#include <fluss/fluss.h>
+#include "calls.h"
 #include <fluss/fluss_arrow.h>
 #include <fluss/fluss_server.h>
 
-enum { WAIT_MS = 30000, BUCKETS = 3 };
+enum { BUCKETS = 3 };
 
 static const fluss_path_t log_path = {.database = "admin", .table = "log"};
 static const fluss_path_t pk_path = {.database = "admin", .table = "pk"};
@@ -26,19 +21,6 @@ typedef struct world {
 } world;
 
 /* ---- answers ---- */
-
-static void must(fluss_code_t rc, const fluss_error_t *err)
-{
-    if (rc != 0) {
-        fail_msg("%s: %s", fluss_code_name(rc), err->message);
-    }
-}
-
-static void done(fluss_future_t *future)
-{
-    fluss_error_t err;
-    must(fluss_await(future, WAIT_MS, &err), &err);
-}
 
 static int64_t number(fluss_future_t *future)
 {

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Goal: the C client follows partitions as they come and go. Method: one server, named by the
  * argument (`embedded:DIR`, or HOST:PORT of any); a table that each test makes anew. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-#include <fluss/fluss.h>
+#include "calls.h"
 
-enum { WAIT_MS = 30000, BUCKETS = 2 };
+enum { BUCKETS = 2 };
 
 static const fluss_path_t path = {.database = "fluss", .table = "client_partitions"};
 
@@ -19,19 +14,6 @@ typedef struct world {
     fluss_conn_t *conn, *maker; /* maker: makes partitions on demand */
     fluss_table_t *table;
 } world;
-
-static void must(fluss_code_t rc, const fluss_error_t *err)
-{
-    if (rc != 0) {
-        fail_msg("%s: %s", fluss_code_name(rc), err->message);
-    }
-}
-
-static void done(fluss_future_t *future)
-{
-    fluss_error_t err;
-    must(fluss_await(future, WAIT_MS, &err), &err);
-}
 
 /* ---- life ---- */
 

@@ -196,13 +196,6 @@ static void order_is_the_one_of_java(void **state)
     assert_false(fl_datum_equal(&small, &large));
 }
 
-static int free_types(void **state)
-{
-    (void)state;
-    fl_arena_deinit(&type_arena);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

@@ -375,13 +375,6 @@ static void text_longer_than_char_is_refused_by_indexed_rows(void **state)
     fl_buf_deinit(&out);
 }
 
-static int free_types(void **state)
-{
-    (void)state;
-    fl_arena_deinit(&type_arena);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

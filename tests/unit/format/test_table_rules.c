@@ -366,13 +366,6 @@ static void only_some_properties_can_be_altered(void **state)
     fl_table_desc_free(desc);
 }
 
-static int free_types(void **state)
-{
-    (void)state;
-    fl_arena_deinit(&type_arena);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

@@ -147,13 +147,6 @@ static void projections_keep_ids(void **state)
     fl_schema_unref(schema);
 }
 
-static int free_types(void **state)
-{
-    (void)state;
-    fl_arena_deinit(&type_arena);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

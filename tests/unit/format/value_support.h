@@ -8,6 +8,14 @@
 
 /** A type from text, in an arena of the test program (never freed before it ends). */
 static FL_UNUSED fl_arena type_arena;
+
+/* The tear-down of a program that makes types. */
+static FL_UNUSED int free_types(void **state)
+{
+    (void)state;
+    fl_arena_deinit(&type_arena);
+    return 0;
+}
 static FL_UNUSED fl_type type_of(const char *text)
 {
     fl_type type;
