@@ -43,6 +43,11 @@ def connection(servers):
 
 
 @pytest.fixture
+def admin(connection):
+    return connection.get_admin()
+
+
+@pytest.fixture
 def database(connection):
     """A database of the test's own."""
     name = f"test_{uuid.uuid4().hex[:12]}"

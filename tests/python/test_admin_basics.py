@@ -6,23 +6,9 @@ them. Method: a server in this process; right calls with their results, wrong on
 """
 
 import pyarrow as pa
-import pytest
+from outcomes import S_MAX, refused
 
-S_MAX = 60
 COLUMNS = pa.schema([("id", pa.int32()), ("region", pa.string())])
-
-
-@pytest.fixture
-def admin(connection):
-    return connection.get_admin()
-
-
-def refused(future, code):
-    import fluss
-
-    with pytest.raises(fluss.FlussError) as caught:
-        future.result(S_MAX)
-    assert caught.value.error_code == code, caught.value
 
 
 def make(admin, database, name, schema=COLUMNS, primary_keys=None, **more):

@@ -6,8 +6,8 @@ Method: two servers in this process, one where everyone may everything, one with
 """
 
 import pytest
+from outcomes import S_MAX, refused
 
-S_MAX = 60
 USERS = {"admin": "admin-secret", "alice": "alice-secret"}
 SECURE = {
     "bind.listeners": "FLUSS://127.0.0.1:0,SASL://127.0.0.1:0",
@@ -50,21 +50,6 @@ def users(secure):
     connections["admin"].get_admin().drop_acls([{}]).result(S_MAX)
     for made in connections.values():
         made.close().result(S_MAX)
-
-
-@pytest.fixture
-def admin(connection):
-    return connection.get_admin()
-
-
-def refused(future, code):
-    """Whether a call fails with a code; the text of the error."""
-    import fluss
-
-    with pytest.raises(fluss.FlussError) as caught:
-        future.result(S_MAX)
-    assert caught.value.error_code == code, caught.value
-    return str(caught.value)
 
 
 def make_table(admin, database, name, columns, **more):
