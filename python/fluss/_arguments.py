@@ -6,12 +6,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ._typing import Any
+from .errors import FlussError
 
 
-def require(value: object, kind: type, name: str) -> None:
+def require_kind(value: object, kind: type, name: str) -> None:
     """TypeError when an argument is not of its type; a bool is no int."""
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise TypeError(f"{name} must be {kind.__name__}, not {type(value).__name__}")
+
+
+def require_plain(text: str, name: str) -> str:
+    """FlussError for a text that the C library cannot hold. It may be a secret."""
+    if "\0" in text:
+        raise FlussError(f"{name} holds a NUL character")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise FlussError(f"{name} holds a lone surrogate") from None
+    return text
+
+
+def require(value: object, kind: type, name: str) -> None:
+    """As `require_kind`; of texts, names and the like, also `require_plain`. Values of rows may be
+    any text."""
+    require_kind(value, kind, name)
+    if isinstance(value, str):
+        require_plain(value, name)
 
 
 def optional(value: Any, kind: type, name: str) -> Any:

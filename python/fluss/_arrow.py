@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 
 from . import _core
+from ._arguments import require_plain
 from ._typing import Any
 
 
@@ -24,6 +25,14 @@ def to_schema(capsule: Any) -> Any:
     import pyarrow
 
     return pyarrow.schema(_SchemaCapsule(capsule))
+
+
+def require_plain_names(schema: Any, argument: str) -> None:
+    """Refuse a pyarrow.Schema with a NUL in a name, at which pyarrow would cut it for others."""
+    pyarrow = sys.modules.get("pyarrow")
+    if pyarrow is not None and isinstance(schema, pyarrow.Schema):
+        text = schema.to_string(show_field_metadata=False, show_schema_metadata=False)
+        require_plain(text, f"a name in {argument}")
 
 
 def to_batch(batch: Any) -> Any:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from . import _core
+from ._arguments import require_plain
 from ._typing import Any
 from .errors import FlussError
 
@@ -95,22 +96,11 @@ def _canonical(key: str) -> str:
     raise FlussError(f"Unknown property: {key}{_hint(form)}")
 
 
-def _plain(key: str, text: str) -> str:
-    """A text that the C library can hold."""
-    if "\0" in text:
-        raise FlussError(f"the value of {key!r} holds a NUL character")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise FlussError(f"the value of {key!r} holds a lone surrogate") from None
-    return text
-
-
 def _text(key: str, value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (str, int)):
-        return _plain(key, str(value))
+        return require_plain(str(value), f"value of {key!r}")
     raise TypeError(f"value of {key!r} must be str, int or bool, not {type(value).__name__}")
 
 
@@ -184,7 +174,7 @@ def _text_property(key: str) -> property:
     def put(self: Config, value: str) -> None:
         if not isinstance(value, str):
             raise TypeError(f"{key} must be str, not {type(value).__name__}")
-        self._set(key, _plain(key, value))
+        self._set(key, require_plain(value, f"value of {key!r}"))
 
     return property(get, put)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from . import _core
-from ._arguments import several
+from ._arguments import require_kind, several
 from ._typing import Any
 from .errors import FlussError
 from .values import _Answer, require
@@ -138,15 +138,15 @@ class ColumnRef:
         return self._test("is_not_null")
 
     def starts_with(self, prefix: str) -> Predicate:
-        require(prefix, str, "prefix")
+        require_kind(prefix, str, "prefix")
         return self._test("starts_with", prefix)
 
     def ends_with(self, suffix: str) -> Predicate:
-        require(suffix, str, "suffix")
+        require_kind(suffix, str, "suffix")
         return self._test("ends_with", suffix)
 
     def contains(self, infix: str) -> Predicate:
-        require(infix, str, "infix")
+        require_kind(infix, str, "infix")
         return self._test("contains", infix)
 
     def is_in(self, values: Iterable[Any]) -> Predicate:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from . import _arrow, _core
-from ._arguments import optional, texts
+from ._arguments import optional, require_plain, texts
 from ._types import spell
 from ._typing import Any
 from .errors import FlussError
@@ -40,6 +40,7 @@ class Schema:
             raise FlussError(f"schema must be a pyarrow.Schema, not {type(schema).__name__}")
         keys = names_of(primary_keys, "primary_keys")
         optional(auto_increment_column, str, "auto_increment_column")
+        _arrow.require_plain_names(schema, "schema")
         try:
             plain = _core.schema_from_arrow(schema.__arrow_c_schema__())
             columns = _core.describe_schema(plain)[0]
@@ -152,7 +153,9 @@ def _comments(schema: Any, count: int) -> list[str | None]:
         metadata = schema.field(i).metadata if hasattr(schema, "field") else None
         comment = (metadata or {}).get(b"comment")
         if comment is not None:
-            found[i] = comment.decode()
+            found[i] = require_plain(
+                comment.decode(), f"comment of column {schema.field(i).name!r}"
+            )
     return found
 
 
@@ -179,7 +182,7 @@ def _pairs(argument: str, properties: Mapping[str, Any] | None) -> list[tuple[st
             value = "true" if value else "false"
         elif not isinstance(value, (str, int)):
             raise TypeError(f"{argument}[{key!r}] must be str, int or bool")
-        found.append((key, str(value)))
+        found.append((key, require_plain(str(value), f"{argument}[{key!r}]")))
     return found
 
 

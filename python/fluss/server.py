@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from ._arguments import mapping
+from ._arguments import mapping, require_plain
 from ._typing import Any
 from .errors import FlussError
 from .values import require
@@ -40,11 +40,11 @@ class Server:
             raise TypeError(f"data_dir must be a path, not {type(data_dir).__name__}")
         pairs = [("bind.listeners", f"FLUSS://{listen}")]
         if data_dir is not None:
-            pairs.append(("data.dir", os.fspath(data_dir)))
+            pairs.append(("data.dir", require_plain(os.fsdecode(data_dir), "data_dir")))
         for key, value in mapping({} if settings is None else settings, "settings").items():
             require(key, str, "settings key")
             text = str(value).lower() if isinstance(value, bool) else str(value)
-            pairs.append((key, text))
+            pairs.append((key, require_plain(text, f"settings[{key!r}]")))
         from ._embedded import RunningServer
 
         self._running = RunningServer(pairs)

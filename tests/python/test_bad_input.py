@@ -335,3 +335,92 @@ def test_row_whose_use_fails_gives_its_own_error(world, name):
     for row in ((Raises(), "x", None), {"a": Raises(), "b": "x"}):
         with pytest.raises((ZeroDivisionError, fluss.FlussError)):
             getattr(writer, name)(row)
+
+
+# --- texts that the C library, the protocol or the system would cut ---
+
+NUL = "a\0b"
+COLUMNS = pa.schema([("x", pa.int32()), ("y", pa.string())])
+# What is done with a NUL in it, by the argument that the error names.
+CUT = [
+    ("a name in schema", lambda a: fluss.Schema(pa.schema([(NUL, pa.int32())]))),
+    ("a name in schema", lambda a: fluss.Schema(pa.schema([("r", pa.struct([(NUL, pa.int8())]))]))),
+    ("comment of column 'x'", lambda a: fluss.Schema(pa.schema([commented(NUL)]))),
+    ("primary_keys element", lambda a: fluss.Schema(COLUMNS, primary_keys=[NUL])),
+    ("auto_increment_column", lambda a: fluss.Schema(COLUMNS, ["x"], NUL)),
+    ("text", lambda a: fluss.Schema.from_text("x INT COMMENT 'a\0b'")),
+    ("comment", lambda a: describe(comment=NUL)),
+    ("partition_keys element", lambda a: describe(partition_keys=[NUL])),
+    ("bucket_keys element", lambda a: describe(bucket_keys=[NUL])),
+    ("properties key", lambda a: describe(properties={NUL: "1"})),
+    ("properties['k']", lambda a: describe(properties={"k": NUL})),
+    ("custom_properties key", lambda a: describe(custom_properties={NUL: "1"})),
+    ("custom_properties['k']", lambda a: describe(custom_properties={"k": NUL})),
+    ("database_name", lambda a: fluss.TablePath(NUL, "t")),
+    ("table_name", lambda a: fluss.TablePath("fluss", NUL)),
+    ("comment", lambda a: fluss.DatabaseDescriptor(NUL)),
+    ("custom_properties['k']", lambda a: fluss.DatabaseDescriptor(None, {"k": NUL})),
+    ("database_name", lambda a: a.create_database(NUL)),
+    ("database_name", lambda a: a.database_exists(NUL)),
+    ("partition_spec value", lambda a: a.create_partition(PATH, {"y": NUL})),
+    ("partition_spec key", lambda a: a.drop_partition(PATH, {NUL: "v"})),
+    ("partition_name", lambda a: a.list_partition_offsets(PATH, NUL, [0], EARLIEST)),
+    ("changes element['value']", lambda a: a.alter_table(PATH, [change(value=NUL)])),
+    ("changes element['type']", lambda a: a.alter_table(PATH, [change(type="INT\0")])),
+    ("acls element['principal']", lambda a: a.create_acls([{"principal": NUL}])),
+    ("filter element['host']", lambda a: a.list_acls({"host": NUL})),
+    ("changes key", lambda a: a.alter_cluster_configs({NUL: "1"})),
+    ("changes['k']", lambda a: a.alter_database("fluss", {"k": NUL})),
+    ("producer_id", lambda a: a.get_producer_offsets(NUL)),
+    ("name", lambda a: fluss.col(NUL)),
+    ("'bootstrap.servers'", lambda a: fluss.Config({"bootstrap.servers": "127.0.0.1:1\0x"})),
+    ("'security.sasl.password'", lambda a: fluss.Config({"security.sasl.password": NUL})),
+    ("listen", lambda a: fluss.Server(listen="127.0.0.1:0\0x")),
+    ("data_dir", lambda a: fluss.Server("/tmp\0x")),
+    ("settings key", lambda a: fluss.Server(settings={"log.flush\0": "os"})),
+    ("settings['log.flush']", lambda a: fluss.Server(settings={"log.flush": "os\0x"})),
+]
+PATH = fluss.TablePath("fluss", "absent")
+EARLIEST = fluss.OffsetSpec.earliest()
+
+
+def commented(comment):
+    return pa.field("x", pa.int32(), metadata={"comment": comment})
+
+
+def describe(**more):
+    return fluss.TableDescriptor(fluss.Schema(COLUMNS), **more)
+
+
+def change(**more):
+    return {"change": "add_column", "name": "z", **more}
+
+
+@pytest.mark.parametrize("case", range(len(CUT)))
+def test_text_with_a_nul_is_refused_by_its_name(case, connection):
+    argument, call = CUT[case]
+    with pytest.raises(fluss.FlussError) as error:
+        call(connection.get_admin())
+    assert f"{argument} holds a NUL character" in error.value.message
+    assert NUL not in error.value.message
+
+
+def test_text_of_a_row_may_have_a_nul(connection):
+    admin, path = connection.get_admin(), fluss.TablePath("fluss", "nul_in_rows")
+    admin.create_table(path, describe(), ignore_if_exists=True).result(S_MAX)
+    table = connection.get_table(path).result(S_MAX)
+    writer = table.new_append().create_writer()
+    writer.append({"x": 1, "y": NUL})
+    writer.flush().result(S_MAX)
+    assert NUL in table.to_arrow().result(S_MAX)["y"].to_pylist()
+    fluss.col("y").starts_with(NUL)
+
+
+def test_partition_value_with_a_nul_is_refused(connection):
+    admin, path = connection.get_admin(), fluss.TablePath("fluss", "nul_in_partitions")
+    admin.create_table(path, describe(partition_keys=["y"]), ignore_if_exists=True).result(S_MAX)
+    writer = connection.get_table(path).result(S_MAX).new_append().create_writer()
+    with pytest.raises(fluss.FlussError):
+        writer.append({"x": 1, "y": NUL})
+        writer.flush().result(S_MAX)
+    assert admin.list_partition_infos(path).result(S_MAX) == []
