@@ -9,6 +9,7 @@ to be at work by what they print or by the offsets of their table.
 import json
 import os
 import pty
+import re
 import resource
 import signal
 import subprocess
@@ -16,7 +17,7 @@ import time
 
 import pytest
 from command import run, start
-from wire import BUILD, LIMIT_S, Server
+from wire import BUILD, LIMIT_S, TOP, Server
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 MEMORY_MAX = 1 << 30
@@ -224,11 +225,15 @@ def test_output_that_cannot_be_written_is_an_error(address, command):
     assert done.stderr.count(b"\n") == 1
 
 
-def test_every_command_has_help():
+def command_names():
     listed = subprocess.run([BUILD / "fluss", "help"], capture_output=True, text=True, check=True)
     names = [line.split()[0] for line in listed.stdout.splitlines() if line.startswith("  ")]
     assert len(names) > 10
-    for name in names:
+    return names
+
+
+def test_every_command_has_help():
+    for name in command_names():
         texts = {
             subprocess.run(
                 [BUILD / "fluss", *words], capture_output=True, text=True, check=True
@@ -313,3 +318,41 @@ def test_the_beginning_of_a_key_names_the_partition(address):
     lookup = ("lookup", "fluss.days", "--prefix", "--json")
     assert run(address, *lookup, "mon", "1") == '{"id":1,"b":"x","day":"mon"}\n'
     assert "no row has" in run(address, *lookup, "tue", "1", status=1)
+
+
+# ---- what is installed with it ----
+
+
+def complete(*words):
+    """What Tab offers for the last word."""
+    script = (
+        f'source "{TOP}/src/cli/completion.bash"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
+        '_fluss; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", BUILD / "fluss", *words],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=True,
+    )
+    return done.stdout.split()
+
+
+def test_bash_completes_commands_and_options():
+    assert complete("drop-") == ["drop-database", "drop-partition", "drop-table"]
+    assert complete("help", "sc") == ["scan"]
+    assert complete("scan", "fluss.t", "--f") == ["--from", "--follow"]
+    assert complete("lookup", "--p") == ["--prefix"]
+    assert complete("server", "--sasl-") == ["--sasl-listen", "--sasl-user"]
+
+
+def test_every_command_has_a_man_page_with_all_its_options():
+    for name in command_names():
+        page = (BUILD / "man1" / f"fluss-{name}.1").read_text()
+        shown = set(re.findall(r"--[a-z-]+", page.replace("\\-", "-")))
+        help_text = subprocess.run(
+            [BUILD / "fluss", name, "--help"], capture_output=True, text=True, check=True
+        ).stdout
+        assert set(re.findall(r"--[a-z-]+", help_text)) <= shown
+        assert f"fluss-{name} " in (BUILD / "man1" / "fluss.1").read_text().replace("\\-", "-")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The life of `fluss server`: signals, and a machine that has no descriptors, disk or patience left.
+"""The life of `fluss server`: signals, and a machine that has no descriptors, disk or time left.
 
 Goal: it stops in good order and loses nothing that was acknowledged; when something runs out it
 answers with an error that names it, stays up, and goes on when there is some again.
