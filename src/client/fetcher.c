@@ -3,20 +3,19 @@
  * as soon as its part is decoded it may be fetched again, as long as there is room ahead of the
  * user. So a bucket without data holds no other one up.
  *
- * An answer is decoded where it arrives when it is small, else on a pool thread. Parts of it that
- * belong to a bucket that was moved or dropped meanwhile are thrown away (generation). */
+ * Of an answer, what is tiered is read from files first (remote_reads.c), what is here is decoded
+ * at once (fetch_decode.c). Parts of it that belong to a bucket that was moved or dropped meanwhile
+ * are thrown away (generation). */
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
 #include "client/backoff.h"
+#include "client/fetch_private.h"
 #include "client/metadata.h"
 #include "client/predicate.h"
-#include "client/remote_log.h"
-#include "client/scan_private.h"
 
 enum {
-    DECODE_HERE_BYTES_MAX = 64 * 1024,
     ACTIVE_MS = 2000, /* fetch ahead so long after the last poll */
     RETRY_MS_MIN = 10,
     RETRY_MS_MAX = 1000,
@@ -24,36 +23,6 @@ enum {
     FAILURES_MAX = 8, /* in a row, before a poll is told that something is not there */
     STUCK_BYTES_MAX = 256 << 20
 };
-
-/* One bucket's part of a fetch. */
-typedef struct fetch_part {
-    fluss_bucket_t id;
-    const fl_scan_plan *plan;
-    uint64_t generation;
-    int64_t offset; /* asked for; then: the next one */
-    bool is_answered, is_remote;
-    bool is_projected;    /* asked for chosen columns */
-    bool lacks_columns;   /* its last batch has not all of the columns that are chosen */
-    fluss_error_t err;    /* code 0: none */
-    fl_remote_log remote; /* where the records are, when they are tiered */
-    fl_frame *frame;      /* of tiered records, else the answer's; shares */
-    fl_slice records;     /* views the frame */
-    int64_t filtered_end;
-    fl_piece *pieces, **pieces_last;
-    size_t bytes;
-} fetch_part;
-
-typedef struct fl_fetch {
-    fl_work work;
-    fl_scanner *scanner; /* shares */
-    fl_client *client;   /* shares */
-    char address[FL_ADDRESS_SIZE_MAX];
-    fl_frame *frame; /* shares */
-    bool is_whole;   /* asks for all columns, whatever the plan says */
-    fetch_part *parts;
-    size_t part_count;
-    size_t bytes;
-} fl_fetch;
 
 static void free_fetch(fl_fetch *fetch)
 {
@@ -63,6 +32,7 @@ static void free_fetch(fl_fetch *fetch)
         fl_remote_log_deinit(&fetch->parts[i].remote);
     }
     fl_frame_unref(fetch->frame);
+    fl_free(fetch->reads);
     fl_free(fetch->parts);
     fl_client *client = fetch->client;
     fl_scanner_unref(fetch->scanner);
@@ -104,7 +74,7 @@ static void keep_failure(fl_scan_bucket *bucket, const fluss_error_t *err)
 }
 
 /* Lock: held. */
-static void part_failed(fl_fetch *fetch, const fetch_part *part, fl_scan_bucket *bucket)
+static void part_failed(fl_fetch *fetch, const fl_fetch_part *part, fl_scan_bucket *bucket)
 {
     const fluss_error_t *err = &part->err;
     fl_metric_add(&fetch->client->metrics.fetch_failures, 1);
@@ -137,7 +107,7 @@ static void part_failed(fl_fetch *fetch, const fetch_part *part, fl_scan_bucket 
 }
 
 /* Lock: held. */
-static void part_arrived(fl_fetch *fetch, fetch_part *part, fl_scan_bucket *bucket)
+static void part_arrived(fl_fetch *fetch, fl_fetch_part *part, fl_scan_bucket *bucket)
 {
     fl_scanner *scanner = fetch->scanner;
     const bool is_stuck =
@@ -167,12 +137,12 @@ static void part_arrived(fl_fetch *fetch, fetch_part *part, fl_scan_bucket *buck
     }
 }
 
-static void finish(fl_fetch *fetch)
+void fl_fetch_finish(fl_fetch *fetch)
 {
     fl_scanner *scanner = fetch->scanner;
     (void)pthread_mutex_lock(&scanner->lock);
     for (size_t i = 0; i < fetch->part_count; i++) {
-        fetch_part *part = &fetch->parts[i];
+        fl_fetch_part *part = &fetch->parts[i];
         fl_scan_bucket *bucket = fl_scanner_find(scanner, &part->id);
         if (bucket == NULL || bucket->generation != part->generation) {
             continue;
@@ -189,143 +159,6 @@ static void finish(fl_fetch *fetch)
     free_fetch(fetch);
 }
 
-/* ---- decoding ---- */
-
-static fluss_code_t add_piece(fetch_part *part, fl_chunk *chunk, int64_t next_offset,
-                              fluss_error_t *err)
-{
-    fl_piece *piece = fl_calloc(1, sizeof(*piece));
-    if (piece == NULL) {
-        fl_chunk_unref(chunk);
-        return fl_error_nomem(err);
-    }
-    piece->chunk = chunk;
-    piece->count = chunk != NULL ? chunk->row_count : 0;
-    piece->bytes = chunk != NULL ? chunk->bytes : 0;
-    piece->next_offset = next_offset;
-    piece->bucket = part->id;
-    piece->generation = part->generation;
-    part->bytes += piece->bytes;
-    *part->pieces_last = piece;
-    part->pieces_last = &piece->next;
-    return 0;
-}
-
-/* A tiered batch was not tested by the server. Skipped ones still move the position. */
-static bool may_match(const fetch_part *part, const fl_log_batch *batch)
-{
-    return !part->is_remote || part->plan->filter == NULL ||
-           fl_scan_batch_may_match(part->plan, batch);
-}
-
-static fluss_code_t decode_part(fetch_part *part, fluss_error_t *err)
-{
-    const fl_scan_plan *plan = part->plan;
-    const bool is_arrow = plan->table->settings.log_format == FL_LOG_FORMAT_ARROW;
-    fl_wire_batch wire = {.frame = part->frame, .is_projected = part->is_projected};
-    size_t position = 0;
-    while (position < part->records.size) {
-        const fl_slice rest = fl_slice_sub(part->records, position, part->records.size - position);
-        size_t size;
-        FL_TRY(fl_log_batch_size(rest, &size, err));
-        if (size == 0 || size > rest.size) {
-            break; /* cut off by the size limit */
-        }
-        FL_TRY(fl_log_batch_open(fl_slice_sub(rest, 0, size), is_arrow, &wire.batch, err));
-        const int64_t next = fl_log_batch_next_offset(&wire.batch);
-        if (next > part->offset) {
-            fl_chunk *chunk = NULL;
-            if (may_match(part, &wire.batch)) {
-                FL_TRY(fl_scan_decode(plan, &part->id, &wire, part->offset, &chunk, err));
-            }
-            FL_TRY(add_piece(part, chunk, next, err));
-            part->offset = next;
-        }
-        part->lacks_columns = fl_scan_lacks_columns(plan, wire.batch.schema_id);
-        position += size;
-    }
-    if (part->filtered_end >= 0 && part->filtered_end > part->offset) {
-        FL_TRY(add_piece(part, NULL, part->filtered_end, err));
-        part->offset = part->filtered_end;
-    }
-    return 0;
-}
-
-static void decode(fl_work *work)
-{
-    fl_fetch *fetch = FL_CONTAINER_OF(work, fl_fetch, work);
-    for (size_t i = 0; i < fetch->part_count; i++) {
-        fetch_part *part = &fetch->parts[i];
-        fluss_error_t err;
-        if (part->err.code == 0 && decode_part(part, &err) != 0) {
-            part->err = err;
-        }
-    }
-}
-
-static void on_decoded(fl_work *work)
-{
-    finish(FL_CONTAINER_OF(work, fl_fetch, work));
-}
-
-/* A batch of a part whose schema is not known yet. */
-typedef struct unknown_batch {
-    fetch_part *part; /* NULL: there is none */
-    size_t position;
-    int32_t schema_id;
-} unknown_batch;
-
-static unknown_batch find_unknown(fetch_part *part)
-{
-    const bool is_arrow = part->plan->table->settings.log_format == FL_LOG_FORMAT_ARROW;
-    size_t position = 0, size = 0;
-    fl_log_batch batch;
-    while (part->err.code == 0 && position < part->records.size) {
-        const fl_slice rest = fl_slice_sub(part->records, position, part->records.size - position);
-        if (fl_log_batch_size(rest, &size, NULL) != 0 || size == 0 || size > rest.size ||
-            fl_log_batch_open(fl_slice_sub(rest, 0, size), is_arrow, &batch, NULL) != 0) {
-            break;
-        }
-        fl_schema *schema = fl_table_find_schema(part->plan->table, batch.schema_id);
-        if (schema == NULL) {
-            return (unknown_batch){part, position, batch.schema_id};
-        }
-        fl_schema_unref(schema);
-        position += size;
-    }
-    return (unknown_batch){0};
-}
-
-static unknown_batch first_unknown(const fl_fetch *fetch)
-{
-    unknown_batch found = {0};
-    for (size_t i = 0; i < fetch->part_count && found.part == NULL; i++) {
-        found = find_unknown(&fetch->parts[i]);
-    }
-    return found;
-}
-
-/* Without the schema nothing is made of its batches; what lies before them is good. */
-static void leave_out_unknown(fl_fetch *fetch, const fluss_error_t *err)
-{
-    const unknown_batch first = first_unknown(fetch);
-    for (size_t i = 0; i < fetch->part_count && first.part != NULL; i++) {
-        const unknown_batch at = find_unknown(&fetch->parts[i]);
-        if (at.part == NULL || at.schema_id != first.schema_id ||
-            at.part->plan->table != first.part->plan->table) {
-            continue;
-        }
-        at.part->filtered_end = -1;
-        at.part->records = fl_slice_sub(at.part->records, 0, at.position);
-        if (at.position == 0) {
-            const fl_table *table = at.part->plan->table;
-            at.part->err = *err;
-            fl_error_prefix(&at.part->err, "table %s.%s, bucket %d, schema %d: ", table->database,
-                            table->name, at.part->id.bucket, at.schema_id);
-        }
-    }
-}
-
 static void fail_parts(fl_fetch *fetch, const fluss_error_t *err)
 {
     for (size_t i = 0; i < fetch->part_count; i++) {
@@ -336,80 +169,98 @@ static void fail_parts(fl_fetch *fetch, const fluss_error_t *err)
     }
 }
 
-static void start_decoding(fl_fetch *fetch);
-
-static void on_schema(void *context, const fluss_error_t *failure)
-{
-    fl_fetch *fetch = context;
-    if (failure != NULL) {
-        leave_out_unknown(fetch, failure);
-    }
-    start_decoding(fetch);
-}
-
-static void start_decoding(fl_fetch *fetch)
-{
-    const unknown_batch unknown = first_unknown(fetch);
-    if (unknown.part != NULL) {
-        fluss_error_t err;
-        if (fl_table_fetch_schema(unknown.part->plan->table, unknown.schema_id, on_schema, fetch,
-                                  &err) != 0) {
-            on_schema(fetch, &err);
-        }
-        return;
-    }
-    fetch->work = (fl_work){.work = decode, .done = on_decoded};
-    if (fetch->bytes <= DECODE_HERE_BYTES_MAX ||
-        fl_loop_work(fetch->client->loop, &fetch->work, NULL) != 0) {
-        decode(&fetch->work);
-        finish(fetch);
-    }
-}
-
 /* ---- tiered logs ---- */
 
-/* One step of the tiered log of each bucket whose records are there. */
-static void read_remote(fl_work *work)
+static size_t smaller(size_t a, size_t b)
 {
-    fl_fetch *fetch = FL_CONTAINER_OF(work, fl_fetch, work);
-    const fluss_config_t *config = fetch->client->config;
-    const size_t wanted =
-        (size_t)config->fetch_bucket_size_max.number * (size_t)config->remote_prefetch.number;
-    const size_t size_max = wanted < (size_t)config->fetch_size_max.number
-                                ? wanted
-                                : (size_t)config->fetch_size_max.number;
-    for (size_t i = 0; i < fetch->part_count; i++) {
-        fetch_part *part = &fetch->parts[i];
-        fl_frame *frame;
-        if (!part->is_remote || part->err.code != 0) {
-            continue;
-        }
-        if (fl_remote_log_read(&part->remote, part->offset, size_max, &frame, &part->err) != 0) {
-            fl_error_prefix(&part->err,
-                            "table %s.%s, bucket %d, offset %lld: ", part->plan->table->database,
-                            part->plan->table->name, part->id.bucket, (long long)part->offset);
-            continue;
-        }
-        part->err.code = 0;
-        fl_frame_unref(part->frame);
-        part->frame = frame;
-        part->records = fl_slice_of(frame->data, frame->size);
-        fetch->bytes += frame->size;
-        fl_metric_add(&fetch->client->metrics.remote_bytes_read, (long long)frame->size);
+    return a < b ? a : b;
+}
+
+/* Take over what was read. A part that there was no room for is fetched again, later. */
+static void take_read(fl_fetch *fetch, fl_fetch_part *part)
+{
+    fl_remote_read *read = part->read;
+    if (read->err.code != 0) {
+        part->err = read->err;
+        fl_error_prefix(&part->err,
+                        "table %s.%s, bucket %d, offset %lld: ", part->plan->table->database,
+                        part->plan->table->name, part->id.bucket, (long long)part->offset);
+    } else if (read->frame != NULL) {
+        part->frame = read->frame;
+        part->records = fl_slice_of(part->frame->data, part->frame->size);
+        fetch->bytes += part->records.size;
     }
 }
 
-static void on_remote_read(fl_work *work)
+static void on_remote_read(void *context)
 {
-    fl_fetch *fetch = FL_CONTAINER_OF(work, fl_fetch, work);
+    fl_fetch *fetch = context;
+    for (size_t i = 0; i < fetch->part_count; i++) {
+        if (fetch->parts[i].read != NULL) {
+            take_read(fetch, &fetch->parts[i]);
+        }
+    }
+    fl_metric_add(&fetch->client->metrics.remote_bytes_read, (long long)fetch->bytes);
     fl_metric_add(&fetch->client->metrics.bytes_read, (long long)fetch->bytes);
-    start_decoding(fetch);
+    fl_fetch_decode(fetch);
+}
+
+/* Read one step of the tiered log of each part. */
+static void start_reading(fl_fetch *fetch)
+{
+    const fluss_config_t *config = fetch->client->config;
+    const fl_remote_limits limits = {.threads = (size_t)config->remote_threads.number,
+                                     .bytes_max = (size_t)config->fetch_size_max.number};
+    const size_t step = smaller((size_t)config->fetch_bucket_size_max.number *
+                                    (size_t)config->remote_prefetch.number,
+                                limits.bytes_max);
+    fluss_error_t err;
+    fetch->reads = fl_calloc(fetch->part_count, sizeof(*fetch->reads));
+    for (size_t i = 0; i < fetch->part_count && fetch->reads != NULL; i++) {
+        fl_fetch_part *part = &fetch->parts[i];
+        part->read = &fetch->reads[i];
+        *part->read =
+            (fl_remote_read){.remote = &part->remote, .offset = part->offset, .size_max = step};
+    }
+    if ((fetch->reads == NULL
+             ? fl_error_nomem(&err)
+             : fl_remote_reads_start(fetch->client->loop, fetch->reads, fetch->part_count, &limits,
+                                     on_remote_read, fetch, &err)) != 0) {
+        fail_parts(fetch, &err);
+        fl_fetch_finish(fetch);
+    }
+}
+
+/* Move the parts of an answer that are tiered, `count` of them, to a fetch of their own: files may
+ * be slow, and the other buckets don't wait for them. NULL: out of memory. */
+static fl_fetch *split_off_tiered(fl_fetch *fetch, size_t count)
+{
+    fl_fetch *tiered = fl_calloc(1, sizeof(*tiered));
+    fl_fetch_part *parts = fl_calloc(count, sizeof(*parts));
+    if (tiered == NULL || parts == NULL) {
+        fl_free(tiered);
+        fl_free(parts);
+        return NULL;
+    }
+    tiered->parts = parts;
+    tiered->scanner = fl_scanner_ref(fetch->scanner);
+    tiered->client = fl_client_ref(fetch->client);
+    tiered->frame = fl_frame_ref(fetch->frame);
+    size_t kept = 0;
+    for (size_t i = 0; i < fetch->part_count; i++) {
+        const fl_fetch_part part = fetch->parts[i];
+        fl_fetch_part *to = part.is_remote ? &parts[tiered->part_count++] : &fetch->parts[kept++];
+        *to = part;
+        to->pieces_last = &to->pieces;
+    }
+    fetch->part_count = kept;
+    return tiered;
 }
 
 /* ---- the answer ---- */
 
-static fetch_part *find_part(fl_fetch *fetch, int64_t table_id,
-                             const fl_msg_pb_fetch_log_resp_for_bucket *answer)
+static fl_fetch_part *find_part(fl_fetch *fetch, int64_t table_id,
+                                const fl_msg_pb_fetch_log_resp_for_bucket *answer)
 {
     const fluss_bucket_t id = {
         .table_id = table_id,
@@ -424,7 +275,7 @@ static fetch_part *find_part(fl_fetch *fetch, int64_t table_id,
     return NULL;
 }
 
-static void read_answer(fl_fetch *fetch, fetch_part *part,
+static void read_answer(fl_fetch *fetch, fl_fetch_part *part,
                         const fl_msg_pb_fetch_log_resp_for_bucket *answer)
 {
     part->is_answered = true;
@@ -449,6 +300,30 @@ static void read_answer(fl_fetch *fetch, fetch_part *part,
     fetch->bytes += answer->records.size;
 }
 
+/* Read what is tiered, decode what is here. */
+static void go_on(fl_fetch *fetch)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < fetch->part_count; i++) {
+        count += fetch->parts[i].is_remote;
+    }
+    if (count == fetch->part_count) {
+        start_reading(fetch);
+        return;
+    }
+    fl_fetch *tiered = count > 0 ? split_off_tiered(fetch, count) : NULL;
+    if (tiered != NULL) {
+        start_reading(tiered);
+    }
+    for (size_t i = 0; i < fetch->part_count && tiered == NULL; i++) {
+        if (fetch->parts[i].is_remote) {
+            (void)fl_error_nomem(&fetch->parts[i].err);
+        }
+    }
+    fl_metric_add(&fetch->client->metrics.bytes_read, (long long)fetch->bytes);
+    fl_fetch_decode(fetch);
+}
+
 static void on_fetched(void *context, const fl_reply *reply, const fluss_error_t *failure,
                        bool was_sent)
 {
@@ -456,7 +331,7 @@ static void on_fetched(void *context, const fl_reply *reply, const fluss_error_t
     fl_fetch *fetch = context;
     if (failure != NULL) {
         fail_parts(fetch, failure);
-        finish(fetch);
+        fl_fetch_finish(fetch);
         return;
     }
     const fl_msg_fetch_log_response *response = reply->message;
@@ -464,7 +339,7 @@ static void on_fetched(void *context, const fl_reply *reply, const fluss_error_t
     for (size_t i = 0; i < response->tables_resp_count; i++) {
         const fl_msg_pb_fetch_log_resp_for_table *table = &response->tables_resp[i];
         for (size_t j = 0; j < table->buckets_resp_count; j++) {
-            fetch_part *part = find_part(fetch, table->table_id, &table->buckets_resp[j]);
+            fl_fetch_part *part = find_part(fetch, table->table_id, &table->buckets_resp[j]);
             if (part != NULL) {
                 read_answer(fetch, part, &table->buckets_resp[j]);
             }
@@ -477,20 +352,7 @@ static void on_fetched(void *context, const fl_reply *reply, const fluss_error_t
                            fetch->parts[i].id.bucket);
         }
     }
-    bool is_remote = false;
-    for (size_t i = 0; i < fetch->part_count; i++) {
-        is_remote |= fetch->parts[i].is_remote;
-    }
-    if (is_remote) {
-        fetch->work = (fl_work){.work = read_remote, .done = on_remote_read};
-        if (fl_loop_work(fetch->client->loop, &fetch->work, NULL) != 0) {
-            read_remote(&fetch->work);
-            on_remote_read(&fetch->work);
-        }
-        return;
-    }
-    fl_metric_add(&fetch->client->metrics.bytes_read, (long long)fetch->bytes);
-    start_decoding(fetch);
+    go_on(fetch);
 }
 
 /* ---- the request ---- */
@@ -515,7 +377,7 @@ static fluss_code_t build_table(const fl_fetch *fetch, const fl_scan_plan *plan,
         FL_TRY(fl_pred_message(plan->filter, arena, &table->filter_predicate, err));
     }
     for (size_t i = 0; i < fetch->part_count; i++) {
-        const fetch_part *part = &fetch->parts[i];
+        const fl_fetch_part *part = &fetch->parts[i];
         if (part->plan == plan) {
             table->buckets_req[table->buckets_req_count++] = (fl_msg_pb_fetch_log_req_for_bucket){
                 .has_partition_id = part->id.partition_id != FL_NO_PARTITION,
@@ -660,7 +522,7 @@ static fl_fetch *build_fetch(fl_scanner *scanner, const char *address, bool is_w
         count++;
     }
     fl_fetch *fetch = fl_calloc(1, sizeof(*fetch));
-    fetch_part *parts = fl_calloc(count, sizeof(*parts));
+    fl_fetch_part *parts = fl_calloc(count, sizeof(*parts));
     *sizes = fl_arena_array(arena, count, sizeof(**sizes));
     if (fetch == NULL || parts == NULL || *sizes == NULL) {
         fl_free(fetch);
@@ -679,8 +541,8 @@ static fl_fetch *build_fetch(fl_scanner *scanner, const char *address, bool is_w
         }
         b->is_fetching = true;
         (*sizes)[fetch->part_count] = b->fetch_bytes_max;
-        fetch_part *part = &parts[fetch->part_count++];
-        *part = (fetch_part){
+        fl_fetch_part *part = &parts[fetch->part_count++];
+        *part = (fl_fetch_part){
             .id = b->id,
             .plan = b->plan,
             .generation = b->generation,
@@ -746,7 +608,7 @@ void fl_scanner_pump(fl_scanner *scanner)
         if (fetch != NULL && send_fetch(fetch, sizes, &arena, &err) != 0) {
             fail_parts(fetch, &err);
             fetch->frame = NULL;
-            finish(fetch);
+            fl_fetch_finish(fetch);
             fetch = NULL;
         }
         fl_arena_deinit(&arena);

@@ -299,6 +299,13 @@ static fluss_code_t fill_chunk(fl_chunk *chunk, const fl_scan_plan *plan, const 
                             : fl_arrow_rows_new(chunk->schema, &chunk->array, &chunk->rows, err);
 }
 
+static void prefix_place(const fl_scan_plan *plan, const fluss_bucket_t *bucket,
+                         const fl_log_batch *batch, fluss_error_t *err)
+{
+    fl_error_prefix(err, "table %s.%s, bucket %d, offset %lld: ", plan->table->database,
+                    plan->table->name, bucket->bucket, (long long)batch->base_offset);
+}
+
 fluss_code_t fl_scan_decode(const fl_scan_plan *plan, const fluss_bucket_t *bucket,
                             const fl_wire_batch *wire, int64_t from, fl_chunk **out,
                             fluss_error_t *err)
@@ -306,7 +313,11 @@ fluss_code_t fl_scan_decode(const fl_scan_plan *plan, const fluss_bucket_t *buck
     const fl_log_batch *batch = &wire->batch;
     *out = NULL;
     if (plan->check_crc && !wire->is_projected) {
-        FL_TRY(fl_log_batch_check_crc(batch, err));
+        const fluss_code_t checked = fl_log_batch_check_crc(batch, err);
+        if (checked != 0) {
+            prefix_place(plan, bucket, batch, err);
+            return checked;
+        }
     }
     if (batch->record_count == 0 || from >= batch->base_offset + batch->record_count) {
         return 0;
@@ -325,8 +336,7 @@ fluss_code_t fl_scan_decode(const fl_scan_plan *plan, const fluss_bucket_t *buck
     }
     fl_schema_unref(written);
     if (rc != 0) {
-        fl_error_prefix(err, "table %s.%s, bucket %d, offset %lld: ", plan->table->database,
-                        plan->table->name, bucket->bucket, (long long)batch->base_offset);
+        prefix_place(plan, bucket, batch, err);
         fl_chunk_unref(chunk);
         return rc;
     }

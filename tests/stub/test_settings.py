@@ -37,8 +37,11 @@ ELSEWHERE = {
 }
 # Keys of the official clients that are taken although the work they steer is done otherwise here;
 # docs/configuration.md says so.
-WITHOUT_EFFECT = {"remote-file.download-thread-num", "scanner.remote-log.read-concurrency"}
-TIERED = {"scanner.remote-log.prefetch-num"}  # tests/python and tests/interop, tiered logs
+WITHOUT_EFFECT = {"scanner.remote-log.read-concurrency"}
+TIERED = {  # test_tiered.py, tests/unit/client/test_remote_reads.c
+    "scanner.remote-log.prefetch-num",
+    "remote-file.download-thread-num",
+}
 
 
 @pytest.fixture
