@@ -106,6 +106,42 @@ def test_connection_outlives_its_loops(servers):
     )
 
 
+def test_loops_of_another_kind(servers):
+    pytest.importorskip("uvloop")
+    run_program(
+        """
+        import uvloop
+
+        connection = connect()
+        table = make_table(connection)
+        writer = table.new_append().create_writer()
+
+        async def use(rows):
+            scanner = await table.new_scan().create_log_scanner()
+            scanner.subscribe_all(rows - 500)
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(scanner.poll(60_000), 0.01)
+            waits = [writer.append([i, "x"]).wait() for i in range(500)]
+            await asyncio.gather(*waits, connection.get_admin().list_databases())
+            found = 0
+            while found < 500:
+                found += len(await scanner.poll(10_000))
+            scanner.poll(60_000).add_done_callback(lambda ended: None)  # left behind
+
+        def run(rows):
+            uvloop.run(asyncio.wait_for(use(rows), 30))
+
+        run(500)
+        thread = threading.Thread(target=run, args=(1000,))
+        thread.start()
+        thread.join()
+        asyncio.run(use(1500))
+        connection.close().result(30)
+        """,
+        servers,
+    )
+
+
 # --- exits ---
 
 
