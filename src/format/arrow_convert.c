@@ -394,6 +394,25 @@ static fluss_code_t convert_columns(fl_convert_walk *walk, const fl_foreign *fro
     return fl_arrow_check(schema, root, walk->err);
 }
 
+/* polars gives columns of nothing but nulls a buffer, which they have not in the format; what is in
+ * it does not matter. */
+static void allow_buffer_of_nulls(struct ArrowArrayView *view, const struct ArrowArray *array,
+                                  int depth)
+{
+    if (view->storage_type == NANOARROW_TYPE_NA && array->n_buffers == 1) {
+        view->layout.buffer_type[0] = NANOARROW_BUFFER_TYPE_DATA;
+        view->layout.element_size_bits[0] = 0;
+    }
+    if (depth >= FL_TYPE_DEPTH_MAX || array->n_children != view->n_children) {
+        return; /* what does not fit is told later */
+    }
+    for (int64_t i = 0; i < array->n_children; i++) {
+        if (array->children != NULL && array->children[i] != NULL) {
+            allow_buffer_of_nulls(view->children[i], array->children[i], depth + 1);
+        }
+    }
+}
+
 /* Open the array and convert it, all but its release. */
 static fluss_code_t convert_root(fl_convert_walk *walk, const struct ArrowSchema *from,
                                  const struct ArrowArray *array, const fl_schema *schema,
@@ -405,6 +424,7 @@ static fluss_code_t convert_root(fl_convert_walk *walk, const struct ArrowSchema
         return fl_error_argument(walk->err, "Arrow schema is not valid: %s", why.message);
     }
     fluss_code_t rc;
+    allow_buffer_of_nulls(&view, array, 0);
     if (ArrowArrayViewSetArray(&view, array, &why) != NANOARROW_OK) {
         rc = fl_error_argument(walk->err, "Arrow batch is not valid: %s", why.message);
     } else {

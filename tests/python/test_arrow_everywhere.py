@@ -497,6 +497,21 @@ def test_frames_lose_no_part_of_a_time(connection, database, case):
     assert len(table.to_arrow()) == len(frame)
 
 
+def test_columns_of_nulls_fit_every_type(connection, database):
+    path = fluss.TablePath(database, "nulls")
+    schema = fluss.Schema.from_text("a INT, b STRING, c ARRAY<INT>, d ROW<x BIGINT>")
+    connection.get_admin().create_table(path, fluss.TableDescriptor(schema)).result(S_MAX)
+    table = connection.get_table(path).result(S_MAX)
+    rows = {"a": [None] * 3, "b": [None] * 3, "c": [[], [None], None], "d": [{"x": None}] * 3}
+    writer = table.new_append().create_writer()
+    for frame in (pl.DataFrame(rows), pl.DataFrame(rows)[1:], pa.table(rows)):
+        writer.write_arrow(frame)
+    writer.write_pandas(pd.DataFrame(rows))
+    writer.flush().result(S_MAX)
+    expected = pa.table(rows).to_pylist()
+    assert table.to_arrow().to_pylist() == expected + expected[1:] + expected + expected
+
+
 def test_times_of_polars_fit_where_nothing_is_lost(connection, database):
     path = fluss.TablePath(database, "times")
     descriptor = fluss.TableDescriptor(fluss.Schema.from_text("t TIME(3)"), bucket_count=1)
