@@ -20,7 +20,7 @@ from server_process import server_process
 
 OPERATIONS = int(os.environ.get("FLUSS_LEAK_OPERATIONS", "1000"))
 ROUNDS = 5
-CACHED_MAX = 250  # what caches of the interpreter may still gain, however many operations
+CACHED_MAX = 500  # what caches of the interpreter may still gain, however many operations
 HEAP_MATTERS_FROM = 100_000
 HEAP_MAX = 1.0  # bytes an operation
 
