@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """No call holds the interpreter while it waits or copies rows.
 
-Calls that wait: the server is halted, and goes on only after another thread has had its turns in the
-interpreter, which it gets when the waiting call leaves it and not before. Calls that copy: the
+Calls that wait: the server is halted, and goes on only after another thread has had its turns in
+the interpreter, which it gets when the waiting call leaves it and not before. Calls that copy: the
 switch interval is a minute, so another thread gets a turn only where a call hands over."""
 
 import contextlib
@@ -218,8 +218,8 @@ def world(tmp_path_factory):
 
 @contextlib.contextmanager
 def turns_before_the_server_goes_on(world):
-    """Halts the server; another thread's turns are what it waits for. One that never gets them would
-    keep both for ever, therefore a process apart lets the server go on after a while."""
+    """Halts the server; another thread's turns are what it waits for. One that never gets them
+    would keep both for ever, therefore a process apart lets the server go on after a while."""
     turns = world.turns = Turns(world.server.go_on)
     turns.start()
     rescue = subprocess.Popen(["sh", "-c", f"sleep {RESCUE_S}; kill -CONT {world.server.pid}"])
