@@ -78,8 +78,8 @@ FLUSS_API fluss_code_t fluss_set_allocator(void *(*alloc)(size_t size),
 typedef void (*fluss_log_fn)(int level, const char *component, const char *text, void *user);
 
 /**
- * Receive log lines up to a level. Nothing is printed without a hook, and no line holds a password
- * or the values of rows.
+ * Receive log lines up to a level, those of embedded servers among them. Nothing is printed without
+ * a hook, and no line holds a password or the values of rows.
  *
  * @param fn         runs on any thread, also several at once; must not call the library. NULL:
  *                   silent, the default

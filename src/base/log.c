@@ -19,6 +19,11 @@ void fl_log_set(fl_log_fn fn, int level_max, void *user)
     hook = (struct log_hook){.fn = fn, .user = user, .level_max = level_max};
 }
 
+int fl_log_level_max(void)
+{
+    return hook.fn == NULL ? -1 : hook.level_max;
+}
+
 void fl_log(fl_log_level level, const char *component, const char *format, ...)
 {
     if (hook.fn == NULL || (int)level > hook.level_max) {

@@ -17,6 +17,8 @@ typedef void (*fl_log_fn)(int level, const char *component, const char *text, vo
 
 /** Install the hook; before other threads log. fn NULL: silent. */
 void fl_log_set(fl_log_fn fn, int level_max, void *user);
+/** The highest level that the hook takes; -1 without one. Thread: any. */
+int fl_log_level_max(void);
 /** Write a line: at most 1 KiB, no newline. No secrets, no payload bytes. Thread: any. */
 void fl_log(fl_log_level level, const char *component, const char *format, ...) FL_PRINTF(3, 4);
 #endif

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "client/client.h"
 
 #define SERVER_LIBRARY "libfluss_server.so.1"
@@ -32,6 +33,7 @@ struct fl_embedded {
 typedef struct server_library {
     fluss_code_t (*start)(const fluss_kv_t *, size_t, fluss_server_t **, fluss_error_t *);
     void (*free)(fluss_server_t *);
+    void (*set_log)(fluss_log_fn, int, void *);
 } server_library;
 
 /* The servers of this process: the one piece of state that connections share. */
@@ -65,6 +67,13 @@ static void *open_beside(void)
     return NULL;
 }
 
+/* The server's log becomes a part of the client's. */
+static void on_line(int level, const char *component, const char *text, void *user)
+{
+    (void)user;
+    fl_log((fl_log_level)level, component, "%s", text);
+}
+
 static fluss_code_t load_library(fluss_error_t *err)
 {
     if (shared.is_loaded) {
@@ -82,10 +91,16 @@ static fluss_code_t load_library(fluss_error_t *err)
     }
     *(void **)&shared.library.start = dlsym(handle, "fluss_server_start");
     *(void **)&shared.library.free = dlsym(handle, "fluss_server_free");
-    if (shared.library.start == NULL || shared.library.free == NULL) {
+    *(void **)&shared.library.set_log = dlsym(handle, "fluss_server_set_log");
+    if (shared.library.start == NULL || shared.library.free == NULL ||
+        shared.library.set_log == NULL) {
         (void)dlclose(handle);
         return fl_error(err, FLUSS_E_CLIENT, FLUSS_KIND_UNSUPPORTED,
-                        "%s lacks fluss_server_start or fluss_server_free", SERVER_LIBRARY);
+                        "%s is no server library: it lacks fluss_server_start, _free or _set_log",
+                        SERVER_LIBRARY);
+    }
+    if (fl_log_level_max() >= 0) {
+        shared.library.set_log(on_line, fl_log_level_max(), NULL);
     }
     shared.is_loaded = true; /* stays loaded: its threads may run until the process ends */
     return 0;

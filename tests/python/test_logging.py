@@ -124,3 +124,25 @@ print(wait_for_child(child))
         servers,
     )
     assert out.split() == ["5"]
+
+
+def test_lines_of_an_embedded_server_arrive(tmp_path):
+    """What a dropped table left behind is removed when the server starts, which it logs."""
+    run_listening(
+        """
+connection = connect()
+path = make_table(connection).get_table_path()
+table_id = connection.get_admin().get_table_info(path).result(30).table_id
+connection.get_admin().drop_table(path).result(30)
+connection.close().result(30)
+folder = sys.argv[1].removeprefix("embedded:")
+os.makedirs(f"{folder}/{path.database_name}/{path.table_name}-{table_id}")
+connect().close().result(30)
+until = time.monotonic() + 30
+while "fluss.server" not in {name for name, _, _ in lines} and time.monotonic() < until:
+    arrived.wait(1)
+    arrived.clear()
+assert any(text.startswith("removing ") for name, _, text in lines if name == "fluss.server"), lines
+""",
+        f"embedded:{tmp_path / 'data'}",
+    )
