@@ -255,8 +255,7 @@ static double pending_share(const fl_kv_tablet *tablet, size_t more)
 
 double fl_kv_tablet_pressure(const fl_kv_tablet *tablet)
 {
-    enum { SLOW_FROM_PERCENT = 75 };
-    const double from = SLOW_FROM_PERCENT / 100.0;
+    const double from = 0.75; /* the share from which clients slow down */
     const double by_memory = (pending_share(tablet, 0) - from) / (1 - from);
     const double by_store = fl_kv_store_pressure(tablet->store, fl_clock_ms());
     const double pressure = by_memory > by_store ? by_memory : by_store;
