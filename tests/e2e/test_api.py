@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every public API, asked rightly and wrongly at the level of frames.
 
-Goal and method: api_script.py and api_edges.py on a fresh server; one test an API, of the codes and of what good
-answers show. The same script on an official cluster: tests/interop/api.py.
+Goal and method: api_script.py and api_edges.py on a fresh server; one test an API, of the codes and
+of what good answers show. The same on an official cluster: tests/interop/api.py.
 """
 
 import re

@@ -8,7 +8,8 @@ OFFICIAL is the SASL address of an official coordinator, its tablet server's por
 OURS is our SASL address. Both run with authorizer.enabled and super.users=User:admin, and know the
 users admin and alice. For each row of tests/e2e/access_matrix.py both are asked by alice without an
 ACL, with each single operation on the smallest resource, and with ALL on the cluster. What differs
-must stand in DIFFERENT, with the reason; a row there that did not differ is a failure too.
+must stand in DIFFERENT, with the reason; a row there that did not differ is a failure too. Then
+both are asked whether each ACL of SHAPES, odd names and hosts among them, lets her see the table.
 """
 
 import contextlib
@@ -22,6 +23,8 @@ from access_matrix import (  # noqa: E402
     ALL,
     ANY_ACL,
     CLUSTER,
+    DATABASE,
+    DB,
     MATRIX,
     NAMES,
     OPERATIONS,
@@ -54,6 +57,30 @@ DIFFERENT = {
     "LIST_KV_SNAPSHOTS": ABSENT,
 }
 NOTHING = "no ACL"
+
+
+#: an ACL: whether it lets alice see the table access.log
+SHAPES = {
+    "its database": (acl("alice", READ, DATABASE, DB), True),
+    "all tables": (acl("alice", READ, TABLE, "*"), True),
+    "all databases": (acl("alice", READ, DATABASE, "*"), False),
+    "the cluster": (acl("alice", READ, CLUSTER, "fluss-cluster"), True),
+    "all clusters": (acl("alice", READ, CLUSTER, "*"), False),
+    "a prefix": (acl("alice", READ, TABLE, f"{DB}.*"), False),
+    "a shorter prefix": (acl("alice", READ, TABLE, DB), False),
+    "a name in capitals": (acl("alice", READ, TABLE, f"{DB}.LOG"), False),
+    "everyone": (acl("*", READ, TABLE, principal_type="*"), True),
+    "every user": (acl("*", READ, TABLE, principal_type="User"), False),
+    "any type": (acl("alice", READ, TABLE, principal_type="*"), False),
+    "a group": (acl("alice", READ, TABLE, principal_type="Group"), False),
+    "a type in small letters": (acl("alice", READ, TABLE, principal_type="user"), False),
+    "a user in capitals": (acl("Alice", READ, TABLE), False),
+    "her host": (acl("alice", READ, TABLE, host="127.0.0.1"), True),
+    "the name of her host": (acl("alice", READ, TABLE, host="localhost"), False),
+    "hosts like hers": (acl("alice", READ, TABLE, host="127.*"), False),
+    "any operation": (acl("alice", 1, TABLE), False),
+    "any permission": ({**acl("alice", READ, TABLE), "permission_type": 1}, False),
+}
 
 
 class Cluster:
@@ -104,6 +131,14 @@ class Cluster:
             found[grant] = settles(lambda: self.may(row), wanted[grant], 3.0)
         return found
 
+    def sees(self, shape, wanted):
+        """Whether alice sees the table with this ACL alone. Waits until it counts as wanted."""
+        row = next(row for row in MATRIX if row.api == "GET_TABLE_INFO")
+        self.admin.ask("DROP_ACLS", {"acl_filter": [ANY_ACL]})
+        settles(lambda: self.may(row), False, 3.0)
+        self.admin.ask("CREATE_ACLS", {"acl": [shape]})
+        return settles(lambda: self.may(row), wanted, 0.3 if not wanted else 3.0)
+
 
 def wanted_of(row):
     wanted = {NOTHING: row.operation is None, "ALL on the cluster": True}
@@ -136,6 +171,11 @@ def main():
         print(f"{'ok' if is_right else 'FAILED':7s}{row.api:30s} {note}", flush=True)
         if not is_right:
             print(f"   wanted   {wanted}\n   ours     {mine}\n   official {theirs}")
+    for name, (shape, wanted) in SHAPES.items():
+        found = [cluster.sees(shape, wanted) for cluster in (ours, official)]
+        is_right = found == [wanted, wanted]
+        passed, failed = passed + is_right, failed + (not is_right)
+        print(f"{'ok' if is_right else 'FAILED':7s}a right for {name}: ours, official {found}")
     for cluster in (official, ours):
         drop_everything(cluster.admin)
     print(f"{passed} passed, {failed} failed")

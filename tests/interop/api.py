@@ -6,9 +6,9 @@
 
 OFFICIAL is the address of an official coordinator, its tablet server has the next port; OURS is
 ours. Both are plain listeners without an authorizer. The steps are those of
-tests/e2e/api_script.py and api_edges.py. A difference must stand in tests/e2e/api_differences.py, with what the
-official server answers and why ours is another; one that stands there and was not seen is a failure
-too. Closes with "N passed, M failed".
+tests/e2e/api_script.py and api_edges.py. A difference must stand in tests/e2e/api_differences.py,
+with what the official server answers and why ours is another; one that stands there and was not
+seen is a failure too. Closes with "N passed, M failed".
 """
 
 import socket
