@@ -3,6 +3,7 @@
 
 They are not in the repository; tools/unpack_nanoarrow.sh fetches them by pip, hash checked."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -20,5 +21,8 @@ from mesonpy import (  # noqa: F401 - these are the backend's, as they are
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     """Build a wheel."""
     script = Path(__file__).resolve().parent / "unpack_nanoarrow.sh"
-    subprocess.run([str(script), sys.executable], check=True)
+    # pip says by these variables where this backend is; the pip inside has another one to ask.
+    ours = ("_PYPROJECT_HOOKS_", "PEP517_")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
+    subprocess.run([str(script), sys.executable], check=True, env=environment)
     return mesonpy.build_wheel(wheel_directory, config_settings, metadata_directory)
