@@ -92,8 +92,9 @@ static void release_typed(struct ArrowArray *array)
     array->release = NULL;
 }
 
-fluss_code_t fl_prepend_types_array(const uint8_t *types, struct ArrowArray *array,
-                                    fluss_error_t *err)
+/* A leading `__change_type` column. */
+static fluss_code_t prepend_types_array(const uint8_t *types, struct ArrowArray *array,
+                                        fluss_error_t *err)
 {
     const size_t child_count = (size_t)array->n_children + 1;
     const size_t rows = (size_t)array->length;
@@ -193,7 +194,7 @@ static fluss_code_t take_chunk(fl_chunk *chunk, struct ArrowSchema *schema,
     if (chunk->change_types != NULL) {
         rc = fl_prepend_types_schema(schema, err);
         if (rc == 0) {
-            rc = fl_prepend_types_array(chunk->change_types, &chunk->array, err);
+            rc = prepend_types_array(chunk->change_types, &chunk->array, err);
         }
     }
     if (rc != 0) {

@@ -26,6 +26,8 @@ static void free_want(fl_want *want)
     fl_free(want);
 }
 
+static void run_start(fl_task *task);
+
 fl_metadata *fl_metadata_new(fl_client *client)
 {
     fl_metadata *metadata = fl_calloc(1, sizeof(*metadata));
@@ -33,7 +35,7 @@ fl_metadata *fl_metadata_new(fl_client *client)
         metadata->client = client;
         metadata->waiting_last = &metadata->waiting;
         metadata->next_server = (size_t)(fl_random() % 1024);
-        metadata->start.run = fl_metadata_run_start;
+        metadata->start.run = run_start;
     }
     return metadata;
 }
@@ -59,6 +61,14 @@ static fluss_code_t copy_want(fl_metadata_want want, fl_want **out, fluss_error_
     return 0;
 }
 
+static void start_later(fl_metadata *metadata)
+{
+    if (!metadata->is_start_posted && metadata->active == NULL && metadata->waiting != NULL) {
+        metadata->is_start_posted = true;
+        fl_loop_post(metadata->client->loop, &metadata->start);
+    }
+}
+
 fluss_code_t fl_metadata_refresh(fl_metadata *metadata, fl_metadata_want want,
                                  fl_metadata_done done, void *context, fluss_error_t *err)
 {
@@ -71,16 +81,8 @@ fluss_code_t fl_metadata_refresh(fl_metadata *metadata, fl_metadata_want want,
     copy->context = context;
     *metadata->waiting_last = copy;
     metadata->waiting_last = &copy->next;
-    fl_metadata_start_later(metadata);
+    start_later(metadata);
     return 0;
-}
-
-void fl_metadata_start_later(fl_metadata *metadata)
-{
-    if (!metadata->is_start_posted && metadata->active == NULL && metadata->waiting != NULL) {
-        metadata->is_start_posted = true;
-        fl_loop_post(metadata->client->loop, &metadata->start);
-    }
 }
 
 /* ---- one request ---- */
@@ -212,7 +214,7 @@ static void finish(fl_metadata *metadata, const fluss_error_t *err)
         free_want(want);
         want = next;
     }
-    fl_metadata_start_later(metadata);
+    start_later(metadata);
 }
 
 /* Ask for each want alone, before anything else. */
@@ -229,7 +231,7 @@ static void separate(fl_metadata *metadata)
     }
     metadata->waiting = metadata->active;
     metadata->active = NULL;
-    fl_metadata_start_later(metadata);
+    start_later(metadata);
 }
 
 /* A Java server reports an unknown table as -1, with the exception's name in the text. */
@@ -326,7 +328,7 @@ static void try_source(fl_metadata *metadata)
     }
 }
 
-void fl_metadata_run_start(fl_task *task)
+static void run_start(fl_task *task)
 {
     fl_metadata *metadata = FL_CONTAINER_OF(task, fl_metadata, start);
     metadata->is_start_posted = false;

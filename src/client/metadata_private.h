@@ -62,8 +62,6 @@ struct fl_metadata {
     bool is_start_posted, is_closed;
 };
 
-void fl_metadata_run_start(fl_task *task);
-void fl_metadata_start_later(fl_metadata *metadata);
 /** Take over an answer. */
 FLUSS_CHECKED fluss_code_t fl_metadata_merge(fl_metadata *metadata,
                                              const fl_msg_metadata_response *response,

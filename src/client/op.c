@@ -115,6 +115,8 @@ static void free_op(fl_op *op)
     fl_client_unref(client);
 }
 
+static void send_request(fl_op *op);
+
 static void run_start(fl_task *task)
 {
     fl_op *op = FL_CONTAINER_OF(task, fl_op, task);
@@ -124,7 +126,7 @@ static void run_start(fl_task *task)
     if (op->kind->start != NULL) {
         op->kind->start(op);
     } else {
-        fl_op_send(op);
+        send_request(op);
     }
 }
 
@@ -226,7 +228,7 @@ static void on_servers(void *context, const fluss_error_t *err)
     fl_op *op = context;
     const fl_metadata *metadata = op->client->metadata;
     if (err == NULL && fl_metadata_coordinator(metadata) != NULL) {
-        fl_op_send(op);
+        send_request(op);
         return;
     }
     fluss_error_t none;
@@ -236,7 +238,7 @@ static void on_servers(void *context, const fluss_error_t *err)
         err = &none;
     }
     if (fl_op_may_retry(op, err)) {
-        fl_op_retry(op, fl_op_send);
+        fl_op_retry(op, send_request);
     } else {
         fl_op_fail(op, err);
     }
@@ -284,10 +286,11 @@ static void on_reply(void *context, const fl_reply *reply, const fluss_error_t *
     }
     fl_log(FL_LOG_DEBUG, "admin", "a call is repeated: %.800s", failure->message);
     const bool is_elsewhere = failure->code == FLUSS_E_NOT_COORDINATOR_LEADER || !is_answer;
-    fl_op_retry(op, is_elsewhere ? refresh_and_send : fl_op_send);
+    fl_op_retry(op, is_elsewhere ? refresh_and_send : send_request);
 }
 
-void fl_op_send(fl_op *op)
+/* Send the op's own request as its kind says. */
+static void send_request(fl_op *op)
 {
     fl_metadata *metadata = op->client->metadata;
     const char *address = op->kind->target == FL_TARGET_COORDINATOR

@@ -83,8 +83,6 @@ int64_t fl_op_time_left(const fl_op *op);
 /** Send a request to an address; `done` as in fl_call_spec with the op as context. */
 FLUSS_CHECKED fluss_code_t fl_op_call(fl_op *op, const char *address, fl_api_key key,
                                       const void *request, fl_call_done done, fluss_error_t *err);
-/** Send the op's own request as its kind says. */
-void fl_op_send(fl_op *op);
 
 /* ---- finding a table, for calls of several steps ---- */
 typedef struct fl_located {

@@ -63,7 +63,8 @@ static void drop_scanner(fl_held *held)
     fl_client_unref(client);
 }
 
-void fl_held_taken(fl_held *held)
+/* The user has the result: it is not given back any more. */
+static void taken(fl_held *held)
 {
     if (held->scanner == NULL) {
         return;
@@ -100,7 +101,7 @@ void fl_held_end(fl_held *held)
         fl_loop_post(held->client->loop, &held->task);
         return;
     }
-    fl_held_taken(held);
+    taken(held);
     fl_pieces_free(held->pieces);
     held->release(held);
 }
@@ -108,9 +109,9 @@ void fl_held_end(fl_held *held)
 void fl_value_taken(fl_value *value)
 {
     if (value->kind == FL_VALUE_RECORDS) {
-        fl_held_taken(fl_records_held(value->v.object));
+        taken(fl_records_held(value->v.object));
     } else if (value->kind == FL_VALUE_BATCHES) {
-        fl_held_taken(fl_batches_held(value->v.object));
+        taken(fl_batches_held(value->v.object));
     }
 }
 

@@ -69,8 +69,9 @@ static fluss_code_t wire_schema(const fl_scan_plan *plan, const fl_schema *writt
     return fl_schema_project(newest, columns, plan->wire_column_count, out, err);
 }
 
-fluss_code_t fl_scan_arrange(const fl_scan_plan *plan, const fl_schema *from,
-                             struct ArrowArray *array, fl_schema **schema, fluss_error_t *err)
+/* Arrange columns of a batch written under `from` as the plan wants. */
+static fluss_code_t arrange(const fl_scan_plan *plan, const fl_schema *from,
+                            struct ArrowArray *array, fl_schema **schema, fluss_error_t *err)
 {
     fl_schema *to = NULL;
     if (!plan->is_write_time) {
@@ -291,7 +292,7 @@ static fluss_code_t fill_chunk(fl_chunk *chunk, const fl_scan_plan *plan, const 
         rc = filter_chunk(chunk, plan, schema, err);
     }
     if (rc == 0) {
-        rc = fl_scan_arrange(plan, schema, &chunk->array, &chunk->schema, err);
+        rc = arrange(plan, schema, &chunk->array, &chunk->schema, err);
     }
     fl_schema_unref(schema);
     FL_TRY(rc);

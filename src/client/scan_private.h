@@ -137,14 +137,8 @@ struct fluss_scanner {
 void fl_scanner_end(fl_scanner *scanner, fl_client *client);
 fl_scanner *fl_scanner_ref(fl_scanner *scanner);
 void fl_scanner_unref(fl_scanner *scanner);
-const fl_scan_plan *fl_scanner_plan(const fl_scanner *scanner, int64_t table_id);
 /** Lock: held. */
 fl_scan_bucket *fl_scanner_find(const fl_scanner *scanner, const fluss_bucket_t *id);
-/** Where the user is in a bucket: before what lies in results that he has not got. Lock: held. */
-int64_t fl_scanner_reached(const fl_scanner *scanner, const fl_scan_bucket *bucket);
-/** Add or move a bucket. Lock: held. */
-FLUSS_CHECKED fluss_code_t fl_scanner_place(fl_scanner *scanner, const fl_scan_plan *plan,
-                                            const fluss_position_t *position, fluss_error_t *err);
 /** Read a bucket from another offset on. Lock: held. */
 void fl_scanner_move(fl_scanner *scanner, fl_scan_bucket *bucket, int64_t offset);
 /** Stop reading a bucket; nothing when it is not read. Lock: held. */
@@ -189,10 +183,6 @@ bool fl_scan_lacks_columns(const fl_scan_plan *plan, int32_t schema_id);
 FLUSS_CHECKED fluss_code_t fl_chunk_new(const fluss_bucket_t *bucket, fl_schema *schema,
                                         struct ArrowArray *array, bool with_rows, fl_chunk **out,
                                         fluss_error_t *err);
-/** Arrange columns of a batch written under `from` as the plan wants. */
-FLUSS_CHECKED fluss_code_t fl_scan_arrange(const fl_scan_plan *plan, const fl_schema *from,
-                                           struct ArrowArray *array, fl_schema **schema,
-                                           fluss_error_t *err);
 
 /* ---- records.c, batches.c ---- */
 /** Results from pieces. takes the pieces on success. @param scanner NULL: nobody to give back to */
@@ -211,8 +201,6 @@ typedef struct fl_held {
 } fl_held;
 void fl_held_init(fl_held *held, fl_piece *pieces, fl_scanner *scanner, fl_client *client,
                   void (*release)(fl_held *held));
-/** The user has the result: it is not given back any more. */
-void fl_held_taken(fl_held *held);
 /** Free pieces and object; first give the pieces back when nobody took them. */
 void fl_held_end(fl_held *held);
 fl_held *fl_records_held(fluss_records_t *records);
@@ -220,8 +208,6 @@ fl_held *fl_batches_held(fluss_batches_t *batches);
 /** The rows of a batch that was not taken out. @param i below the count */
 const fl_piece *fl_batches_piece(const fluss_batches_t *batches, size_t i);
 /** A leading `__change_type` column. */
-FLUSS_CHECKED fluss_code_t fl_prepend_types_array(const uint8_t *types, struct ArrowArray *array,
-                                                  fluss_error_t *err);
 FLUSS_CHECKED fluss_code_t fl_prepend_types_schema(struct ArrowSchema *schema, fluss_error_t *err);
 
 /* ---- scan_options.c ---- */

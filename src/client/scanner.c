@@ -45,7 +45,7 @@ void fl_scanner_unref(fl_scanner *scanner)
     fl_free(scanner);
 }
 
-const fl_scan_plan *fl_scanner_plan(const fl_scanner *scanner, int64_t table_id)
+static const fl_scan_plan *plan_of(const fl_scanner *scanner, int64_t table_id)
 {
     for (size_t i = 0; i < scanner->plan_count; i++) {
         if (scanner->plans[i].table->table_id == table_id) {
@@ -260,8 +260,9 @@ void fl_scanner_move(fl_scanner *scanner, fl_scan_bucket *bucket, int64_t offset
     place_at(scanner, bucket, bucket->plan, &position);
 }
 
-fluss_code_t fl_scanner_place(fl_scanner *scanner, const fl_scan_plan *plan,
-                              const fluss_position_t *position, fluss_error_t *err)
+/* Add or move a bucket. Lock: held. */
+static fluss_code_t place(fl_scanner *scanner, const fl_scan_plan *plan,
+                          const fluss_position_t *position, fluss_error_t *err)
 {
     fl_scan_bucket *bucket = fl_scanner_find(scanner, &position->bucket);
     if (bucket == NULL) {
@@ -329,7 +330,8 @@ static int64_t first_start(const fl_piece *piece, const fl_scan_bucket *bucket, 
     return offset;
 }
 
-int64_t fl_scanner_reached(const fl_scanner *scanner, const fl_scan_bucket *bucket)
+/* Where the user is in a bucket: before what lies in results that he has not got. Lock: held. */
+static int64_t reached(const fl_scanner *scanner, const fl_scan_bucket *bucket)
 {
     int64_t offset = first_start(scanner->leaving, bucket, bucket->position);
     for (const fl_held *held = scanner->untaken; held != NULL; held = held->next) {
@@ -348,8 +350,7 @@ size_t fluss_positions(const fluss_scanner_t *scanner, fluss_position_t *out, si
     (void)pthread_mutex_lock(&core->lock);
     for (const fl_scan_bucket *bucket = core->buckets; bucket != NULL; bucket = bucket->next) {
         if (count < cap && out != NULL) {
-            out[count] = (fluss_position_t){.bucket = bucket->id,
-                                            .offset = fl_scanner_reached(core, bucket)};
+            out[count] = (fluss_position_t){.bucket = bucket->id, .offset = reached(core, bucket)};
         }
         count++;
     }
@@ -399,12 +400,12 @@ static void finish_subscribe(fl_op *op, const fluss_error_t *err)
         (void)pthread_mutex_lock(&scanner->lock);
         for (size_t i = 0; i < s->count && failure.code == 0; i++) {
             const fluss_position_t position = {s->items[i].bucket, s->items[i].offset};
-            const fl_scan_plan *plan = fl_scanner_plan(scanner, position.bucket.table_id);
+            const fl_scan_plan *plan = plan_of(scanner, position.bucket.table_id);
             fluss_error_t reason;
             if (s->only_new && fl_scanner_find(scanner, &position.bucket) != NULL) {
                 continue;
             }
-            if (fl_scanner_place(scanner, plan, &position, &reason) != 0) {
+            if (place(scanner, plan, &position, &reason) != 0) {
                 failure = reason;
             }
         }
@@ -445,7 +446,7 @@ static const fl_op_kind subscribe_kind = {.start = start_subscribe};
 static fluss_code_t check_position(const fl_scanner *scanner, const fluss_position_t *position,
                                    fluss_error_t *err)
 {
-    const fl_scan_plan *plan = fl_scanner_plan(scanner, position->bucket.table_id);
+    const fl_scan_plan *plan = plan_of(scanner, position->bucket.table_id);
     if (plan == NULL) {
         return fl_error_argument(err, "table id %lld is not one of the scanner's tables",
                                  (long long)position->bucket.table_id);
