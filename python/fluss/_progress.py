@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Callable
@@ -26,17 +27,42 @@ def require_progress(progress: Progressing) -> Progressing:
 
 
 def _is_terminal() -> bool:
-    return bool(getattr(sys.stderr, "isatty", bool)()) and is_installed("tqdm")
+    try:
+        return bool(getattr(sys.stderr, "isatty", bool)()) and is_installed("tqdm")
+    except ValueError:  # it is closed
+        return False
+
+
+class _Paper:
+    """A stream that a bar is drawn on; what it cannot take is left out, for tqdm keeps a lock when
+    it is interrupted by an error."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> None:
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            self._stream.write(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 class Progress:
-    """Rows that were read, of how many. The total is asked for when something is shown."""
+    """Rows that were read, of how many. The total is asked for when something is shown. A bar that
+    cannot be drawn, as where stderr is closed, stops no read."""
 
-    def __init__(self, wanted: Progressing, count_rows: Callable[[], int], title: str) -> None:
+    def __init__(
+        self, wanted: Progressing, count_rows: Callable[[], int], title: str, unit: str = "row"
+    ) -> None:
         self._call = wanted if callable(wanted) else None
         self._draws = wanted is True or (wanted is None and _is_terminal())
         self._due = time.monotonic() + (0 if wanted is True else _BAR_AFTER_S)
-        self._count_rows, self._title = count_rows, title
+        self._count_rows, self._title, self._unit = count_rows, title, unit
         self._total: int | None = None
         self._bar: Any = None
         self._rows = 0
@@ -62,9 +88,16 @@ class Progress:
         if self._bar is None:
             import tqdm
 
-            self._bar = tqdm.tqdm(total=self._total, desc=self._title, unit="row", unit_scale=True)
+            self._bar = tqdm.tqdm(
+                total=self._total,
+                desc=self._title,
+                unit=self._unit,
+                unit_scale=True,
+                file=_Paper(sys.stderr),
+            )
         self._bar.update(self._rows - self._bar.n)
 
     def end(self) -> None:
+        """Call in any case."""
         if self._bar is not None:
             self._bar.close()

@@ -160,13 +160,16 @@ class TableScan(_Answer):
             ]
             schema = self._table._arrow_schema_of(names)
             # How many rows there are is known at the end; a bucket is a step.
-            shown = Progress(progress, lambda: len(scanners), f"{self._table._name()}, buckets")
-            shown.start()
+            title = self._table._name()
+            shown = Progress(progress, lambda: len(scanners), title, "bucket")
             parts = []
-            for pending in [scanner.to_arrow() for scanner in scanners]:
-                parts.append(pending.result())
-                shown.advance(1)
-            shown.end()
+            try:
+                shown.start()
+                for pending in [scanner.to_arrow() for scanner in scanners]:
+                    parts.append(pending.result())
+                    shown.advance(1)
+            finally:
+                shown.end()
             rows = pyarrow.concat_tables([schema.empty_table(), *parts])
             return convert(rows.slice(0, limit) if limit else rows)
 

@@ -485,16 +485,18 @@ class LogScanner(Committing):
                     left[table, p, b] = end
             shown = self._progress(progress, starts)
             found: list = []
-            shown.start()
-            while left and not FlussFuture.cancelled(future):
-                part = _core.poll_changes(self._handle, _POLL_MS).result()
-                if part is not None:
-                    found.append(part)
-                    shown.advance(part[0].num_rows)
-                for entry in _core.positions(self._handle):
-                    if entry[3] >= left.get(entry[:3], entry[3] + 1):
-                        del left[entry[:3]]
-            shown.end()
+            try:
+                shown.start()
+                while left and not FlussFuture.cancelled(future):
+                    part = _core.poll_changes(self._handle, _POLL_MS).result()
+                    if part is not None:
+                        found.append(part)
+                        shown.advance(part[0].num_rows)
+                    for entry in _core.positions(self._handle):
+                        if entry[3] >= left.get(entry[:3], entry[3] + 1):
+                            del left[entry[:3]]
+            finally:
+                shown.end()
             return _arrow.changes_to_table(found, schema, ends)
 
         return in_thread(DeferredTable, work)

@@ -434,6 +434,31 @@ def test_bar_of_a_long_read_comes_by_itself(log_table, monkeypatch):
     assert quiet.getvalue() == ""
 
 
+class Broken(Terminal):
+    def write(self, text):
+        raise BrokenPipeError("nobody reads")
+
+
+def closed():
+    stream = io.StringIO()
+    stream.close()
+    return stream
+
+
+@pytest.mark.parametrize("stderr", [lambda: None, closed, Broken])
+@pytest.mark.parametrize("wanted", [None, True])
+def test_a_bar_that_cannot_be_drawn_ends_no_read(log_table, key_table, monkeypatch, stderr, wanted):
+    from fluss import _progress
+
+    fill(key_table)
+    monkeypatch.setattr(_progress, "_BAR_AFTER_S", 0.0)
+    monkeypatch.setattr(sys, "stderr", stderr())
+    for table in (log_table, key_table):
+        assert len(table.to_arrow(progress=wanted).result(S_MAX)) == 10
+        changes = table.new_scan().changelog_to_arrow(progress=wanted).result(S_MAX)
+        assert len(changes) == 10
+
+
 # --- schemas, settings, metrics ---
 
 TEXTS = [
