@@ -208,7 +208,8 @@ class FlussAdmin(_Answer):
         """Make a database. The last two arguments may change places, as in older versions."""
         require(database_name, str, "database_name")
         if isinstance(database_descriptor, bool):
-            database_descriptor, ignore_if_exists = ignore_if_exists, database_descriptor
+            given = ignore_if_exists or None  # False is the default of a flag
+            database_descriptor, ignore_if_exists = given, database_descriptor
         descriptor = optional(database_descriptor, DatabaseDescriptor, "database_descriptor")
         comment = descriptor.comment if descriptor else None
         properties = list(descriptor.get_custom_properties().items()) if descriptor else []

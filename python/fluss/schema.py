@@ -49,7 +49,7 @@ class Schema:
             self._handle = _core.new_schema(made, keys or None, auto_increment_column)
         except FlussError as error:
             text = f"Failed to build schema: {error.message}"
-            raise FlussError(text, error.error_code) from None
+            raise FlussError(text) from None
         self._columns, self._keys, self._auto = _core.describe_schema(self._handle)
 
     @staticmethod
@@ -76,7 +76,7 @@ class Schema:
             handle = _core.new_schema(tuple(columns), key or keys or None, auto_increment_column)
         except FlussError as error:
             text = f"Failed to build schema: {error.message}"
-            raise FlussError(text, error.error_code) from None
+            raise FlussError(text) from None
         made = Schema._of_parts(_core.describe_schema(handle))
         made._handle = handle
         return made
@@ -232,7 +232,10 @@ class TableDescriptor:
             _pairs("properties", properties),
             _pairs("custom_properties", custom_properties),
         )
-        self._handle = _core.new_descriptor(schema._open(), *self._arguments)
+        try:
+            self._handle = _core.new_descriptor(schema._open(), *self._arguments)
+        except FlussError as error:
+            raise FlussError(f"Failed to build TableDescriptor: {error.message}") from None
 
     @classmethod
     def _of(cls, schema: Schema, arguments: tuple) -> TableDescriptor:

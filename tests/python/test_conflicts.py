@@ -248,10 +248,38 @@ def test_c16_create_database_in_both_orders(connection, database):
     older, newer = f"{database}_old", f"{database}_new"
     admin.create_database(older, True, descriptor).result(S_MAX)
     admin.create_database(newer, descriptor, True).result(S_MAX)
+    admin.create_database(older, True).result(S_MAX)
+    with pytest.raises(fluss.FlussError, match="exist"):
+        admin.create_database(older, False).result(S_MAX)
+    with pytest.raises(TypeError, match="database_descriptor must be"):
+        admin.create_database(older, True, True)
     for name in (older, newer):
         info = admin.get_database_info(name).result(S_MAX)
         assert info.get_database_descriptor().comment == "about"
         admin.drop_database(name).result(S_MAX)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"bucket_keys": ["name"]},
+        {"bucket_keys": ["nope"]},
+        {"partition_keys": ["id"]},
+        {"partition_keys": ["nope"]},
+        {"bucket_count": 0},
+        {"log_format": "nope"},
+    ],
+)
+def test_what_no_server_was_asked_has_no_code_of_a_server(arguments):
+    columns = pa.schema([("id", pa.int32()), ("name", pa.string())])
+    schema = fluss.Schema(columns, primary_keys=["id"])
+    with pytest.raises(fluss.FlussError) as told:
+        fluss.TableDescriptor(schema, **arguments)
+    assert told.value.error_code == fluss.ErrorCode.CLIENT_ERROR
+    for keys in (["nope"], ["id", "id"]):
+        with pytest.raises(fluss.FlussError, match="Failed to build schema: ") as told:
+            fluss.Schema(columns, primary_keys=keys)
+        assert told.value.error_code == fluss.ErrorCode.CLIENT_ERROR
 
 
 def test_c17_latest_offset(log_table):
