@@ -13,8 +13,11 @@ import pytest
 
 END_S_MAX = 60
 PRELUDE = """
-import asyncio, contextlib, os, sys, threading, time
+import asyncio, contextlib, logging, os, sys, threading, time
 import fluss, pyarrow as pa
+
+# That a step of a loop took long on a busy machine is no complaint.
+logging.getLogger("asyncio").setLevel(logging.ERROR)
 
 def connect():
     return fluss.FlussConnection.create(bootstrap_servers=sys.argv[1]).result(30)
