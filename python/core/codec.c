@@ -69,6 +69,18 @@ static int type_init(fc_state *state, fc_type *type, PyObject *tree, int depth)
                                                    : -1;
 }
 
+/* Copies have room for all columns from the start. */
+static PyObject *blank_row(const fc_type *row)
+{
+    PyObject *blank = PyDict_New();
+    for (size_t i = 0; blank != NULL && i < row->count; i++) {
+        if (PyDict_SetItem(blank, row->names[i], Py_None) != 0) {
+            Py_CLEAR(blank);
+        }
+    }
+    return blank;
+}
+
 PyObject *fc_codec_new(PyObject *module, PyObject *columns)
 {
     fc_state *state = fc_state_of(module);
@@ -80,7 +92,8 @@ PyObject *fc_codec_new(PyObject *module, PyObject *columns)
     if (self != NULL) {
         self->state = state;
         self->row.type = FLUSS_ROW;
-        if (children_init(state, &self->row, tuple, 0) != 0) {
+        if (children_init(state, &self->row, tuple, 0) != 0 ||
+            (self->blank = blank_row(&self->row)) == NULL) {
             Py_CLEAR(self);
         }
     }
@@ -92,6 +105,7 @@ static void codec_dealloc(fc_codec *self)
 {
     PyTypeObject *type = Py_TYPE((PyObject *)self);
     type_deinit(&self->row);
+    Py_XDECREF(self->blank);
     PyObject_Free(self);
     Py_DECREF(type);
 }

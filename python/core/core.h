@@ -44,6 +44,7 @@ typedef enum {
     FC_NAME_NANOSECOND,
     FC_NAME_TZINFO,
     FC_NAME_UTCOFFSET,
+    FC_NAME_REDUCE,
     FC_NAME_DAYS,
     FC_NAME_SECONDS,
     FC_NAME_MICROSECONDS,
@@ -140,7 +141,8 @@ typedef struct fc_type {
 
 typedef struct fc_codec {
     PyObject_HEAD fc_state *state;
-    fc_type row; /* a ROW of the columns */
+    fc_type row;     /* a ROW of the columns */
+    PyObject *blank; /* a dict of all columns, None each, that rows are copied from */
 } fc_codec;
 PyObject *fc_codec_new(PyObject *module, PyObject *columns);
 const char *fc_type_name(const fc_type *type);
@@ -172,6 +174,19 @@ int fc_encode_plain(fc_encoder *encoder, const fc_type *type, PyObject *value, f
  * @return count of datums; NULL: an exception */
 fluss_datum_t *fc_encode_row(fc_encoder *encoder, const fc_codec *codec, PyObject *row,
                              const char *what);
+/* moment.c: what the types of the datetime module are made of, in one step */
+typedef struct fc_moment {
+    int64_t days; /* since 1970-01-01 */
+    int64_t us;   /* of the day */
+} fc_moment;
+/** Take a datetime.datetime, not of a derived type, apart. @param zone new reference: its tzinfo,
+ * or None @return 0; -1: an exception is set */
+int fc_moment_read(const fc_state *state, PyObject *value, fc_moment *out, PyObject **zone);
+enum { FC_DAYS_MIN = -719162, FC_DAYS_MAX = 2932896 }; /* 0001-01-01 to 9999-12-31 */
+/** @param moment days between FC_DAYS_MIN and FC_DAYS_MAX @param zone a tzinfo, or NULL */
+PyObject *fc_moment_to_datetime(const fc_state *state, fc_moment moment, PyObject *zone);
+PyObject *fc_moment_to_date(const fc_state *state, int64_t days);
+PyObject *fc_moment_to_time(const fc_state *state, int64_t us);
 /* encode_time.c, encode_nested.c */
 int fc_encode_moment(fc_encoder *encoder, const fc_type *type, PyObject *value, fluss_datum_t *out);
 int fc_encode_nested(fc_encoder *encoder, const fc_type *type, PyObject *value, fluss_datum_t *out);

@@ -2,6 +2,8 @@
 /* Datums to Python values. */
 #include "core.h"
 
+enum { MS_OF_DAY = 86400000, NANOS_OF_MS = 1000000 };
+
 static PyObject *decode_decimal(const fc_state *state, const fluss_datum_t *datum, int scale)
 {
     unsigned __int128 magnitude =
@@ -24,62 +26,37 @@ static PyObject *decode_decimal(const fc_state *state, const fluss_datum_t *datu
     return PyObject_CallFunction(state->decimal, "s", text + at);
 }
 
-static void civil_from_days(int64_t days, int *year, int *month, int *day)
-{
-    const int64_t shifted = days + 719468;
-    const int64_t era = (shifted >= 0 ? shifted : shifted - 146096) / 146097;
-    const int64_t day_of_era = shifted - era * 146097;
-    const int64_t year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
-    const int64_t day_of_year =
-        day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    const int64_t month_of_year = (5 * day_of_year + 2) / 153;
-    *day = (int)(day_of_year - (153 * month_of_year + 2) / 5 + 1);
-    *month = (int)(month_of_year + (month_of_year < 10 ? 3 : -9));
-    *year = (int)(year_of_era + era * 400 + (*month <= 2));
-}
-
-enum { DAYS_MIN = -719162, DAYS_MAX = 2932896 }; /* 0001-01-01 to 9999-12-31 */
-
 static PyObject *decode_date(const fc_state *state, int64_t days)
 {
-    if (days < DAYS_MIN || days > DAYS_MAX) {
+    if (days < FC_DAYS_MIN || days > FC_DAYS_MAX) {
         return fc_refuse(state, "day %lld since 1970 is beyond what datetime.date can hold",
                          (long long)days);
     }
-    int year, month, day;
-    civil_from_days(days, &year, &month, &day);
-    return PyObject_CallFunction(state->date, "iii", year, month, day);
+    return fc_moment_to_date(state, days);
 }
 
 static PyObject *decode_time(const fc_state *state, int64_t ms)
 {
-    const int seconds = (int)(ms / 1000);
-    return PyObject_CallFunction(state->time, "iiii", seconds / 3600, seconds / 60 % 60,
-                                 seconds % 60, (int)(ms % 1000) * 1000);
+    if (ms < 0 || ms >= MS_OF_DAY) {
+        return fc_refuse(state, "%lld milliseconds are no time of day", (long long)ms);
+    }
+    return fc_moment_to_time(state, ms * 1000);
 }
 
 static PyObject *decode_timestamp(const fc_state *state, const fluss_datum_t *datum, bool is_aware)
 {
-    enum { MS_OF_DAY = 86400000 };
     const int64_t ms = datum->v.i;
     const int64_t days = (ms >= 0 ? ms : ms - (MS_OF_DAY - 1)) / MS_OF_DAY;
-    if (days < DAYS_MIN || days > DAYS_MAX) {
+    if (days < FC_DAYS_MIN || days > FC_DAYS_MAX) {
         return fc_refuse(state, "%lld milliseconds since 1970 is beyond what datetime can hold",
                          (long long)ms);
     }
-    int year, month, day;
-    civil_from_days(days, &year, &month, &day);
-    const int rest = (int)(ms - days * MS_OF_DAY);
-    const int micros = rest % 1000 * 1000 + datum->nanos / 1000;
-    const int seconds = rest / 1000;
-    const int hour = seconds / 3600, minute = seconds / 60 % 60, second = seconds % 60;
-    if (is_aware) {
-        return PyObject_CallFunction(state->datetime, "iiiiiiiO", year, month, day, hour, minute,
-                                     second, micros, state->utc);
+    if (datum->nanos < 0 || datum->nanos >= NANOS_OF_MS) {
+        return fc_refuse(state, "%d nanoseconds within a millisecond", (int)datum->nanos);
     }
-    return PyObject_CallFunction(state->datetime, "iiiiiii", year, month, day, hour, minute, second,
-                                 micros);
+    const fc_moment moment = {.days = days,
+                              .us = (ms - days * MS_OF_DAY) * 1000 + datum->nanos / 1000};
+    return fc_moment_to_datetime(state, moment, is_aware ? state->utc : NULL);
 }
 
 static PyObject *decode_array(const fc_state *state, const fc_type *type,
@@ -176,7 +153,7 @@ PyObject *fc_decode_value(const fc_state *state, const fc_type *type, const flus
 
 PyObject *fc_decode_row(const fc_codec *codec, const fluss_row_t *row)
 {
-    PyObject *dict = PyDict_New();
+    PyObject *dict = PyDict_Copy(codec->blank);
     for (size_t i = 0; dict != NULL && i < codec->row.count; i++) {
         fluss_datum_t datum;
         PyObject *value = NULL;

@@ -124,22 +124,15 @@ static int store_moment(const fc_encoder *encoder, const fc_type *type, int64_t 
                : fc_encode_loss(encoder, type, "digits beyond its precision are cut off");
 }
 
-/* Milliseconds that the offset of an aware value is ahead of UTC, and the microseconds left;
- * `is_aware` false when it has none. */
-static int offset_of(const fc_state *state, PyObject *value, bool *is_aware, int64_t *offset_us)
+/* Whether a value of this zone, None for none, is aware, and the microseconds that it is
+ * ahead of UTC. */
+static int offset_of(const fc_state *state, PyObject *value, PyObject *zone, bool *is_aware,
+                     int64_t *offset_us)
 {
     static const fc_name names[] = {FC_NAME_DAYS, FC_NAME_SECONDS, FC_NAME_MICROSECONDS};
-    *is_aware = false;
+    *is_aware = zone == state->utc;
     *offset_us = 0;
-    PyObject *zone = PyObject_GetAttr(value, state->names[FC_NAME_TZINFO]);
-    if (zone == NULL) {
-        return -1;
-    }
-    const bool has_zone = zone != Py_None;
-    const bool is_utc = zone == state->utc;
-    Py_DECREF(zone);
-    if (!has_zone || is_utc) {
-        *is_aware = is_utc;
+    if (zone == Py_None || zone == state->utc) {
         return 0;
     }
     PyObject *offset = PyObject_CallMethodObjArgs(value, state->names[FC_NAME_UTCOFFSET], NULL);
@@ -155,32 +148,50 @@ static int offset_of(const fc_state *state, PyObject *value, bool *is_aware, int
     return rc;
 }
 
-static int encode_datetime(fc_encoder *encoder, const fc_type *type, PyObject *value,
-                           fluss_datum_t *out)
+/* Of a type that is derived from datetime: what its attributes say counts. pandas.Timestamp counts
+ * nanoseconds below the microsecond. */
+static int read_derived(const fc_state *state, PyObject *value, fc_moment *moment, PyObject **zone,
+                        int64_t *extra_ns)
 {
     static const fc_name names[] = {FC_NAME_YEAR,       FC_NAME_MONTH,  FC_NAME_DAY,
                                     FC_NAME_HOUR,       FC_NAME_MINUTE, FC_NAME_SECOND,
                                     FC_NAME_MICROSECOND};
+    int64_t f[7];
+    if (fields_of(state, value, names, 7, f) != 0 ||
+        (PyObject_HasAttr(value, state->names[FC_NAME_NANOSECOND]) &&
+         field_of(state, value, FC_NAME_NANOSECOND, extra_ns) != 0)) {
+        return -1;
+    }
+    moment->days = fluss_date((int)f[0], (int)f[1], (int)f[2]).v.i;
+    moment->us = ((f[3] * 60 + f[4]) * 60 + f[5]) * 1000000 + f[6];
+    *zone = PyObject_GetAttr(value, state->names[FC_NAME_TZINFO]);
+    return *zone == NULL ? -1 : 0;
+}
+
+static int encode_datetime(fc_encoder *encoder, const fc_type *type, PyObject *value,
+                           fluss_datum_t *out)
+{
+    enum { SECONDS_OF_DAY = 86400 };
     const fc_state *state = encoder->state;
+    fc_moment moment;
+    PyObject *zone;
+    int64_t offset_us, extra_ns = 0;
     bool is_aware;
-    int64_t offset_us, f[7], extra_ns = 0;
-    if (offset_of(state, value, &is_aware, &offset_us) != 0 ||
-        fields_of(state, value, names, 7, f) != 0) {
+    const bool is_plain = (PyObject *)Py_TYPE(value) == state->datetime;
+    if ((is_plain ? fc_moment_read(state, value, &moment, &zone)
+                  : read_derived(state, value, &moment, &zone, &extra_ns)) != 0) {
+        return -1;
+    }
+    const int rc = offset_of(state, value, zone, &is_aware, &offset_us);
+    Py_DECREF(zone);
+    if (rc != 0) {
         return -1;
     }
     if (is_aware && type->type == FLUSS_TIMESTAMP) {
         return fc_encode_fail(
             encoder, "TIMESTAMP has no time zone, but %S has one; use TIMESTAMP_LTZ", value);
     }
-    /* pandas.Timestamp counts nanoseconds below the microsecond. */
-    if ((PyObject *)Py_TYPE(value) != state->datetime &&
-        PyObject_HasAttr(value, state->names[FC_NAME_NANOSECOND]) &&
-        field_of(state, value, FC_NAME_NANOSECOND, &extra_ns) != 0) {
-        return -1;
-    }
-    const int64_t days = fluss_date((int)f[0], (int)f[1], (int)f[2]).v.i;
-    const int64_t seconds = ((days * 24 + f[3]) * 60 + f[4]) * 60 + f[5];
-    const int64_t us = seconds * 1000000 + f[6] - offset_us;
+    const int64_t us = moment.days * SECONDS_OF_DAY * 1000000 + moment.us - offset_us;
     const int64_t ms = us >= 0 ? us / 1000 : -((999 - us) / 1000);
     return store_moment(encoder, type, ms, (us - ms * 1000) * 1000 + extra_ns, out);
 }

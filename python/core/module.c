@@ -98,6 +98,7 @@ static int intern_names(fc_state *state)
         [FC_NAME_NANOSECOND] = "nanosecond",
         [FC_NAME_TZINFO] = "tzinfo",
         [FC_NAME_UTCOFFSET] = "utcoffset",
+        [FC_NAME_REDUCE] = "__reduce__",
         [FC_NAME_DAYS] = "days",
         [FC_NAME_SECONDS] = "seconds",
         [FC_NAME_MICROSECONDS] = "microseconds",
