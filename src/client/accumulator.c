@@ -353,7 +353,6 @@ static fluss_code_t append_locked(fl_writer *writer, fl_write_bucket *bucket,
     }
     FL_TRY(open_batch(writer, bucket, err));
     fl_batch *batch = bucket->open;
-    const size_t before = fl_content_bytes(batch->content);
     fluss_code_t rc = fl_batch_reserve(batch, err);
     if (rc == 0) {
         rc = fl_content_append(batch->content, &writer->stream, values, key, err);
@@ -365,7 +364,7 @@ static fluss_code_t append_locked(fl_writer *writer, fl_write_bucket *bucket,
         }
         return rc;
     }
-    const size_t grown = fl_content_bytes(batch->content) - before;
+    const size_t grown = fl_content_bytes(batch->content) - batch->reserved;
     batch->row_count++;
     batch->reserved += grown;
     fl_sender_charge(writer->client->sender, (int64_t)grown);
