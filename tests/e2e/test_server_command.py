@@ -10,7 +10,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from wire import BUILD, Server, ServerError, create_table, path_of, table_json
+from command import run as run_command
+from wire import BUILD, Server, ServerError, create_table, fetch, path_of, table_json
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -67,6 +68,45 @@ def test_a_password_is_never_shown(tmp_path):
         assert "hushhush" not in repr(connection.ask("DESCRIBE_CLUSTER_CONFIGS"))
 
 
+def test_secrets_are_in_no_log(tmp_path):
+    """Also where everything is logged, sign-ins fail, and users change while it runs."""
+    log = tmp_path / "log"
+    options = ("--sasl-listen", "127.0.0.1:0", "--sasl-user", "al:hushhush", "--verbose")
+    with (
+        log.open("wb") as stream,
+        Server(tmp_path / "data", *options, log=stream) as server,
+        server.connect() as connection,
+    ):
+        address = server.addresses[1]
+        run_command(address, "databases", "--user", "al:hushhush")
+        said = run_command(address, "databases", "--user", "al:wronghush", status=1)
+        key = "security.sasl.plain.credentials"
+        change = {"config_key": key, "config_value": "al:newhush", "op_type": 0}
+        connection.ask("ALTER_CLUSTER_CONFIGS", {"alter_configs": [change]})
+        run_command(address, "databases", "--user", "al:newhush")
+        with pytest.raises(ServerError) as refused:
+            change["config_value"] = "al-badhush"
+            connection.ask("ALTER_CLUSTER_CONFIGS", {"alter_configs": [change]})
+    for text in (said, refused.value.text, log.read_text()):
+        assert "hush" not in text
+
+
+def test_what_is_missing_floods_no_log(tmp_path):
+    log = tmp_path / "log"
+    missing = {"table_id": 7, "buckets_req": [{"bucket_id": 0, "keys": [b"x"]}]}
+    with (
+        log.open("wb") as stream,
+        Server(tmp_path / "data", log=stream) as server,
+        server.connect() as connection,
+    ):
+        for _ in range(10):
+            sent = [connection.send("LOOKUP", missing) for _ in range(100)]
+            sent += [connection.send("FETCH_LOG", fetch(7, 0)) for _ in range(100)]
+            for request_id in sent:
+                connection.answer(request_id)
+    assert log.read_text() == ""
+
+
 def test_a_configuration_file_and_options_that_beat_it(tmp_path):
     config = tmp_path / "server.yaml"
     config.write_text("# ours\nmax.bucket.num: 2\ndefault.bucket.number=2\n\n")
@@ -83,6 +123,15 @@ def test_a_configuration_file_and_options_that_beat_it(tmp_path):
         create_table(connection, "three", 3)
         with pytest.raises(ServerError):
             create_table(connection, "four", 4)
+
+
+@pytest.mark.parametrize("text", [b"\0" * 200_000, b"x" * 200_000, b"max.bucket.num: 2\0\n"])
+def test_a_file_that_is_no_configuration_is_refused(tmp_path, text):
+    config = tmp_path / "server.yaml"
+    config.write_bytes(text)
+    done = run("--data-dir", str(tmp_path / "data"), "--config", str(config))
+    assert done.returncode == 2
+    assert f"{config}, line 1: " in done.stderr
 
 
 def test_an_address_in_use_is_an_error_that_names_it(tmp_path):
