@@ -209,7 +209,8 @@ FLUSS_API fluss_future_t *fluss_scan_bucket(fluss_table_t *table, fluss_bucket_t
                                             const fluss_scan_opts_t *opts);
 
 /**
- * End a waiting poll now, with what there is. Without one, the next poll ends at once.
+ * End a waiting poll now, with what there is; a fluss_read that waits for the server, with
+ * FLUSS_KIND_CANCELLED. Without either, the next poll ends at once.
  *
  * Thread: any. Source: LogScanner.wakeup.
  */

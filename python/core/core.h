@@ -254,6 +254,7 @@ typedef struct fc_future {
     fc_result_kind kind;
     fc_status status;
     char blocking, is_watched;
+    char is_stoppable;   /* promise: a signal that ends a wait for it cancels it */
     char is_told;        /* somebody knows that it is ready: it can't be cancelled any more */
     size_t count;        /* LOOKUP_MANY: keys */
     PyObject *value;     /* result, or exception */

@@ -224,6 +224,20 @@ static PyObject *give(fc_future *self)
 
 /* ---- waiting without a loop ---- */
 
+static PyObject *future_cancel(fc_future *self, PyObject *args, PyObject *keywords);
+
+/* Cancel work that is of no use to anybody else; the exception of the signal stays. */
+static void stop_promise(fc_future *self)
+{
+    PyObject *type, *error, *traceback;
+    PyErr_Fetch(&type, &error, &traceback);
+    PyObject *arguments = self->is_stoppable ? PyTuple_New(0) : NULL;
+    PyObject *done = arguments == NULL ? NULL : future_cancel(self, arguments, NULL);
+    Py_XDECREF(done);
+    Py_XDECREF(arguments);
+    PyErr_Restore(type, error, traceback);
+}
+
 /* @return 1: ready; 0: time is up; -1: an exception. timeout_ms < 0: no limit */
 static int wait_promise(fc_future *self, int64_t timeout_ms)
 {
@@ -246,6 +260,7 @@ static int wait_promise(fc_future *self, int64_t timeout_ms)
         }
         Py_END_ALLOW_THREADS if (PyErr_CheckSignals() != 0)
         {
+            stop_promise(self);
             return -1;
         }
     }
@@ -510,8 +525,9 @@ static PyObject *future_watch(fc_future *self, PyObject *unused)
 PyObject *fc_future_promise(PyObject *module, PyObject *args)
 {
     PyTypeObject *type;
+    int is_stoppable = 0;
     fc_state *state = fc_state_of(module);
-    if (!PyArg_ParseTuple(args, "O!", &PyType_Type, &type)) {
+    if (!PyArg_ParseTuple(args, "O!|p", &PyType_Type, &type, &is_stoppable)) {
         return NULL;
     }
     if (!PyType_IsSubtype(type, state->future_type)) {
@@ -525,6 +541,7 @@ PyObject *fc_future_promise(PyObject *module, PyObject *args)
     self->state = state;
     self->kind = FC_RESULT_PROMISE;
     self->pid = getpid();
+    self->is_stoppable = is_stoppable != 0;
     self->lock = PyThread_allocate_lock();
     if (self->lock == NULL) {
         Py_XDECREF((PyObject *)self);

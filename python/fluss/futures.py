@@ -233,9 +233,13 @@ class DeferredDict(Deferred):
         return dict
 
 
-def in_thread(kind: type, work: Callable[[Any], Any]) -> Any:
-    """Start work(future) in a thread of its own; a future of that kind for what it returns."""
-    promise = _core.promise(kind)
+def in_thread(kind: type, work: Callable[[Any], Any], stoppable: bool = False) -> Any:
+    """Start work(future) in a thread of its own; a future of that kind for what it returns.
+
+    Args:
+        stoppable: Ctrl-C, or another signal that ends a wait for the future, cancels it.
+    """
+    promise = _core.promise(kind, stoppable)
 
     def run() -> None:
         try:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from _thread import allocate_lock, get_ident
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 
@@ -33,6 +34,34 @@ from .values import (
 )
 
 _POLL_MS = 1000
+_STOP_S_MAX = 5
+
+
+class _Stop:
+    """Has a read that is cancelled leave its scanner before cancel() returns."""
+
+    def __init__(self, future: Any) -> None:
+        self.reader: Any = None
+        self.stream: Any = None
+        self._thread, self._left = get_ident(), allocate_lock()
+        self._left.acquire()
+        FlussFuture.add_done_callback(future, self._on_end)
+
+    def _on_end(self, future: Any) -> None:
+        if not FlussFuture.cancelled(future):
+            return
+        if self.stream is not None:
+            self.stream.close()
+        elif self.reader is not None:
+            _core.wake(self.reader)
+        if get_ident() != self._thread:
+            self._left.acquire(timeout=_STOP_S_MAX)
+
+    def __enter__(self) -> _Stop:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._left.release()
 
 
 class LogScanner(Committing):
@@ -378,10 +407,10 @@ class LogScanner(Committing):
             wait_for(before)
             return convert(self._read_all(schema, future, progress))
 
-        self._reading = in_thread(kind, work)
+        self._reading = in_thread(kind, work, stoppable=True)
         return self._reading
 
-    def _start_read(self, remembered: bool) -> tuple[Any, list[tuple], Any]:
+    def _start_read(self, remembered: bool, stop: _Stop) -> tuple[Any, list[tuple], Any]:
         """Begin to read up to now: the stream, the positions it starts from, what it reads."""
         self._require_no_reader()
         positions = _core.positions(self._open_handle())
@@ -394,7 +423,9 @@ class LogScanner(Committing):
         if self._aligned is not None:
             reader = self._aligned()
             _core.subscribe(reader, positions)
-        return _core.read(reader, None), positions, reader
+        stop.reader = reader
+        stop.stream = _core.read(reader, None)
+        return stop.stream, positions, reader
 
     def _progress(self, wanted: Progressing, positions: list[tuple]) -> Progress:
         def count_rows() -> int:
@@ -405,7 +436,13 @@ class LogScanner(Committing):
         return Progress(wanted, count_rows, self._table._name())
 
     def _read_all(self, schema: Any, future: Any, progress: Progressing) -> Any:
-        stream, positions, reader = self._start_read(remembered=True)
+        with _Stop(future) as stop:
+            return self._read_until_stopped(schema, future, progress, stop)
+
+    def _read_until_stopped(
+        self, schema: Any, future: Any, progress: Progressing, stop: _Stop
+    ) -> Any:
+        stream, positions, reader = self._start_read(remembered=True, stop=stop)
         before, self._backlog = self._backlog, deque()
         found = list(before)
         shown = self._progress(progress, positions)
@@ -464,10 +501,14 @@ class LogScanner(Committing):
         self._require_mode(True, "to_arrow_batch_reader", "poll()")
         schema = self._arrow_schema()
         # In a thread, because it asks the server, and Ctrl-C is to get through.
-        begun = in_thread(FlussFuture, lambda _: self._start_read(remembered=False))
+        begun = in_thread(FlussFuture, self._begin, stoppable=True)
         feed = _Feed(self, *begun.result())
         self._reader = weakref.ref(feed)
         return pyarrow.RecordBatchReader.from_batches(schema, feed)
+
+    def _begin(self, future: Any) -> tuple[Any, list[tuple], Any]:
+        with _Stop(future) as stop:
+            return self._start_read(remembered=False, stop=stop)
 
     def _read_changes(self, progress: Progressing) -> Any:
         """All changes of the subscribed buckets up to now, in a thread."""

@@ -14,7 +14,7 @@
 #include "format/arrow.h"
 #include "net/loop.h"
 
-enum { POLL_MS = 1000 };
+enum { POLL_MS = 1000, SETTLE_SLICE_MS = 50 };
 
 typedef struct stream {
     fl_scanner *scanner; /* shares */
@@ -44,7 +44,8 @@ static void on_resolved(void *context, const fluss_error_t *err)
         return;
     }
     (void)pthread_mutex_lock(&scanner->lock);
-    for (size_t i = 0; i < s->count; i++) {
+    const bool is_wanted = !fl_future_is_abandoned(op->future);
+    for (size_t i = 0; i < s->count && is_wanted; i++) {
         fl_scan_bucket *bucket = fl_scanner_find(scanner, &s->items[i].bucket);
         const bool is_start = i % 2 == 0; /* pairs: where it begins, where it stops */
         if (bucket != NULL && is_start && bucket->position < 0) {
@@ -92,6 +93,23 @@ static fluss_code_t fill_items(fl_scanner *scanner, const fluss_position_t *stop
     return 0;
 }
 
+/* Wait for the stops, or until the scanner is woken up. The lock keeps stops that come late away
+ * from what the scanner does next. */
+static fluss_code_t await_stops(fl_scanner *scanner, fluss_future_t *future, fluss_error_t *err)
+{
+    bool is_woken = false;
+    while (!is_woken) {
+        (void)fluss_future_wait(future, SETTLE_SLICE_MS, NULL);
+        (void)pthread_mutex_lock(&scanner->lock);
+        is_woken = fluss_future_ready(future) || scanner->is_woken;
+        if (scanner->is_woken) {
+            scanner->is_woken = !fluss_future_cancel(future);
+        }
+        (void)pthread_mutex_unlock(&scanner->lock);
+    }
+    return fluss_await(future, -1, err);
+}
+
 static fluss_code_t settle(fluss_scanner_t *scanner, const fluss_position_t *stop, size_t n,
                            fluss_error_t *err)
 {
@@ -114,7 +132,7 @@ static fluss_code_t settle(fluss_scanner_t *scanner, const fluss_position_t *sto
             s->scanner = fl_scanner_ref(core);
         }
     }
-    return fluss_await(fl_op_submit(op), -1, err);
+    return await_stops(core, fl_op_submit(op), err);
 }
 
 /* ---- the stream ---- */
@@ -295,6 +313,7 @@ static fluss_code_t begin(fl_scanner *scanner, fluss_error_t *err)
                       "the scanner is not subscribed to any bucket");
     } else {
         scanner->is_reading = true;
+        scanner->is_woken = false;
     }
     (void)pthread_mutex_unlock(&scanner->lock);
     return rc;
