@@ -38,6 +38,8 @@ class Server:
         require(listen, str, "listen")
         if data_dir is not None and not isinstance(data_dir, (str, os.PathLike)):
             raise TypeError(f"data_dir must be a path, not {type(data_dir).__name__}")
+        if data_dir is not None and not os.fspath(data_dir):
+            raise ValueError("data_dir is empty; None makes a temporary directory")
         pairs = [("bind.listeners", f"FLUSS://{listen}")]
         if data_dir is not None:
             pairs.append(("data.dir", require_plain(os.fsdecode(data_dir), "data_dir")))

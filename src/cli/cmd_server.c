@@ -167,6 +167,11 @@ static int add_user(options *self, const char *user)
 
 static int use_option(options *self, const char *name, char *value)
 {
+    if (strcmp(name, "--data-dir") == 0 && value[0] == '\0') {
+        /* a variable of a shell that is not set must not cost the data */
+        return complain("--data-dir: the path is empty; leave the option out for a temporary one",
+                        "");
+    }
     if (strcmp(name, "--data-dir") == 0) {
         add(self, "data.dir", strlen("data.dir"), value);
         return 0;

@@ -46,6 +46,10 @@ def test_a_second_server_on_the_directory_is_refused_and_a_killed_one_is_no_obst
         (["--sasl-listen", "127.0.0.1:0"], "security.sasl.plain.credentials"),
         (["--sasl-listen", "127.0.0.1:0", "--sasl-user", "alice"], "NAME:PASSWORD"),
         (["--no-such"], "--no-such"),
+        (["--data-dir", ""], "the path is empty"),
+        (["-oserver.shards=many"], "many"),
+        (["--listen", "127.0.0.1:99999"], "'99999' is no port"),
+        (["--listen", "nohost.invalid:0"], "can't resolve nohost.invalid:0"),
         (["--config", "/does/not/exist"], "/does/not/exist"),
     ],
 )

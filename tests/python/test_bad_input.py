@@ -405,6 +405,12 @@ def test_text_with_a_nul_is_refused_by_its_name(case, connection):
     assert NUL not in error.value.message
 
 
+def test_an_empty_path_is_no_temporary_directory():
+    """A variable that is not set must not cost the data."""
+    with pytest.raises(ValueError, match="data_dir is empty"):
+        fluss.Server("")
+
+
 def test_text_of_a_row_may_have_a_nul(connection):
     admin, path = connection.get_admin(), fluss.TablePath("fluss", "nul_in_rows")
     admin.create_table(path, describe(), ignore_if_exists=True).result(S_MAX)
