@@ -170,6 +170,7 @@ static void writer_id_failed(fl_sender *sender, const fluss_error_t *failure)
         fail_waiting(sender, failure);
         return;
     }
+    fl_log(FL_LOG_DEBUG, "writer", "a writer id is asked for again: %.800s", failure->message);
     const fl_metadata_want servers = {.partition_id = FL_NO_PARTITION};
     sender->is_writer_asked =
         failure->kind != FLUSS_KIND_SERVER &&

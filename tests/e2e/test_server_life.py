@@ -166,6 +166,9 @@ def test_a_full_disk_refuses_changes_of_the_catalog_and_nothing_else(short_disk)
         said = run(server.address, "create-database", "d", "--timeout", "1", status=1)
         assert "no result within 1000 milliseconds; last: " in said
         assert "the disk is full: 900 KiB are free, at least 10" in said
+        append = ("append", "fluss.t", "--timeout", "1")  # its writer id is a change too
+        said = run(server.address, *append, stdin=b'{"id": 1}\n', status=1)
+        assert "last: a writer id is asked for again: " in said and "the disk is full" in said
         free.write_text("9000")
         create_table(connection, "u")
 
