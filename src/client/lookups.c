@@ -78,7 +78,8 @@ fluss_code_t fl_lookups_enter(fl_lookups *lookups, size_t count, fluss_error_t *
     return FLUSS_E_CLIENT;
 }
 
-void fl_lookups_leave(fl_lookups *lookups, size_t count)
+/* Give room back. Thread: any. */
+static void leave(fl_lookups *lookups, size_t count)
 {
     (void)pthread_mutex_lock(&lookups->lock);
     lookups->queued -= (int64_t)count;
@@ -91,7 +92,7 @@ static void leave_queue(fl_lookups *lookups, fl_lookup_key *key)
 {
     if (key->is_counted) {
         key->is_counted = false;
-        fl_lookups_leave(lookups, 1);
+        leave(lookups, 1);
     }
 }
 
@@ -268,7 +269,7 @@ void fl_lookup_call_run(fl_task *task)
         (void)fl_client_closed_error(&call->err);
     }
     if (call->count == 0 || lookups->is_closed) {
-        fl_lookups_leave(lookups, call->count);
+        leave(lookups, call->count);
         finish_call(call);
         return;
     }

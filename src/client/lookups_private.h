@@ -86,8 +86,6 @@ struct fl_lookups {
 /* ---- lookups.c ---- */
 /** Wait for room in the queue, and take it. Thread: any; on the loop it does not wait. */
 FLUSS_CHECKED fluss_code_t fl_lookups_enter(fl_lookups *lookups, size_t count, fluss_error_t *err);
-/** Give room back. Thread: any. */
-void fl_lookups_leave(fl_lookups *lookups, size_t count);
 /** Look at the queue soon. Thread: loop, as all below. */
 void fl_lookups_post(fl_lookups *lookups);
 void fl_lookup_key_queue(fl_lookups *lookups, fl_lookup_key *key);
