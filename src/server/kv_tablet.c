@@ -371,11 +371,28 @@ fluss_code_t fl_kv_encode_value(fl_kv_tablet *tablet, const fluss_datum_t *value
 
 /* ---- commit ---- */
 
+/* An entry, and the first bytes of its key, which mostly decide its order. */
+typedef struct ordered_entry {
+    uint64_t head; /* big endian, zeros behind a shorter key */
+    const fl_prewrite_entry *entry;
+} ordered_entry;
+
+static uint64_t head_of(fl_slice key)
+{
+    uint8_t head[sizeof(uint64_t)] = {0};
+    memcpy(head, key.data, key.size < sizeof(head) ? key.size : sizeof(head));
+    return fl_load_be64(head);
+}
+
 /* By key, as the store orders them: neighbours go into its table in memory at little cost. */
 static int compare_keys(const void *a, const void *b)
 {
-    const fl_slice left = fl_prewrite_key(*(const fl_prewrite_entry *const *)a);
-    const fl_slice right = fl_prewrite_key(*(const fl_prewrite_entry *const *)b);
+    const ordered_entry *first = a, *second = b;
+    if (first->head != second->head) {
+        return first->head < second->head ? -1 : 1;
+    }
+    const fl_slice left = fl_prewrite_key(first->entry);
+    const fl_slice right = fl_prewrite_key(second->entry);
     const int order =
         memcmp(left.data, right.data, left.size < right.size ? left.size : right.size);
     return order != 0 ? order : (left.size > right.size) - (left.size < right.size);
@@ -388,7 +405,7 @@ static bool is_committed(const fl_prewrite_entry *entry, int64_t durable_offset)
 
 /* The newest committed entry of each key, in key order, from the tablet's arena. */
 static fluss_code_t list_committed(fl_kv_tablet *tablet, int64_t durable_offset,
-                                   const fl_prewrite_entry ***list, size_t *count, int64_t *delta,
+                                   ordered_entry **list, size_t *count, int64_t *delta,
                                    fluss_error_t *err)
 {
     size_t total = 0;
@@ -406,7 +423,8 @@ static fluss_code_t list_committed(fl_kv_tablet *tablet, int64_t durable_offset,
          at = at->next) {
         *delta += at->row_delta;
         if (!is_committed(at->newer, durable_offset)) {
-            (*list)[(*count)++] = at;
+            (*list)[(*count)++] =
+                (ordered_entry){.head = head_of(fl_prewrite_key(at)), .entry = at};
         }
     }
     qsort(*list, *count, sizeof(**list), compare_keys);
@@ -416,16 +434,17 @@ static fluss_code_t list_committed(fl_kv_tablet *tablet, int64_t durable_offset,
 static fluss_code_t gather_committed(fl_kv_tablet *tablet, int64_t durable_offset,
                                      fl_kv_write *write, int64_t *delta, fluss_error_t *err)
 {
-    const fl_prewrite_entry **list;
+    ordered_entry *list;
     size_t count;
     FL_TRY(list_committed(tablet, durable_offset, &list, &count, delta, err));
     for (size_t i = 0; i < count; i++) {
+        const fl_prewrite_entry *entry = list[i].entry;
         fl_slice key;
-        FL_TRY(fl_kv_row_key(tablet, fl_prewrite_key(list[i]), &key, err));
-        if (list[i]->is_delete) {
+        FL_TRY(fl_kv_row_key(tablet, fl_prewrite_key(entry), &key, err));
+        if (entry->is_delete) {
             fl_kv_write_delete(write, FL_KV_ROWS, key);
         } else {
-            fl_kv_write_put(write, FL_KV_ROWS, key, fl_prewrite_value(list[i]));
+            fl_kv_write_put(write, FL_KV_ROWS, key, fl_prewrite_value(entry));
         }
     }
     return 0;

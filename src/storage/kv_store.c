@@ -24,6 +24,14 @@ static const double MEMORY_FILTER_RATIO = 0.1, DELAYED_PRESSURE = 0.8;
 
 enum { ROOM_COMMIT_MIN = 1 << 20, ROOM_OPEN_MIN = 4 << 20 };
 
+/* How a batch is written. */
+typedef enum {
+    WRITE_DURABLE = 1, /* else in memory only */
+    WRITE_NOW = 2,     /* do not wait when the engine would hold up writes */
+    WRITE_HINTED = 4,  /* each key is looked for from where the one before went */
+    WRITE_OPTIONS_COUNT = 8
+} write_option;
+
 struct fl_kv_store {
     char *dir;
     rocksdb_t *db;
@@ -32,8 +40,7 @@ struct fl_kv_store {
     rocksdb_cache_t *cache;
     rocksdb_column_family_handle_t *families[FAMILY_COUNT];
     rocksdb_readoptions_t *read_options;
-    rocksdb_writeoptions_t *durable_options, *memory_options; /* wait when the engine does */
-    rocksdb_writeoptions_t *durable_now_options, *memory_now_options; /* do not */
+    rocksdb_writeoptions_t *write_options[WRITE_OPTIONS_COUNT]; /* by sums of write_option */
     rocksdb_flushoptions_t *flush_options;
     int level0_pressure, level0_limit; /* files */
     atomic_llong pressure_until_ms;    /* when it is looked at anew */
@@ -105,12 +112,13 @@ static rocksdb_options_t *family_options(rocksdb_cache_t *cache, size_t buffer_s
     return options;
 }
 
-static rocksdb_writeoptions_t *write_options(bool is_durable, bool is_now)
+static rocksdb_writeoptions_t *write_options(unsigned how)
 {
     rocksdb_writeoptions_t *options = rocksdb_writeoptions_create();
-    rocksdb_writeoptions_set_sync(options, is_durable);
-    rocksdb_writeoptions_disable_WAL(options, !is_durable);
-    rocksdb_writeoptions_set_no_slowdown(options, is_now);
+    rocksdb_writeoptions_set_sync(options, (how & WRITE_DURABLE) != 0);
+    rocksdb_writeoptions_disable_WAL(options, (how & WRITE_DURABLE) == 0);
+    rocksdb_writeoptions_set_no_slowdown(options, (how & WRITE_NOW) != 0);
+    rocksdb_writeoptions_set_memtable_insert_hint_per_batch(options, (how & WRITE_HINTED) != 0);
     return options;
 }
 
@@ -135,13 +143,15 @@ static void set_options(fl_kv_store *store, const fl_kv_store_opts *opts)
     rocksdb_options_set_info_log_level(store->options, INFO_LEVEL_WARN);
     rocksdb_options_set_keep_log_file_num(store->options, 2);
     rocksdb_options_set_max_log_file_size(store->options, INFO_LOG_SIZE_MAX);
+    /* Only in this mode the engine heeds WRITE_HINTED. The price is that a snapshot may miss what
+     * other threads are writing; here one thread alone writes and reads the keys of a tablet. */
+    rocksdb_options_set_unordered_write(store->options, 1);
     store->read_options = rocksdb_readoptions_create();
     store->flush_options = rocksdb_flushoptions_create();
     rocksdb_flushoptions_set_wait(store->flush_options, 1);
-    store->durable_options = write_options(true, false);
-    store->memory_options = write_options(false, false);
-    store->durable_now_options = write_options(true, true);
-    store->memory_now_options = write_options(false, true);
+    for (unsigned how = 0; how < WRITE_OPTIONS_COUNT; how++) {
+        store->write_options[how] = write_options(how);
+    }
 }
 
 static fluss_code_t make_dir(const char *dir, fluss_error_t *err)
@@ -215,10 +225,9 @@ void fl_kv_store_close(fl_kv_store *store)
     rocksdb_options_destroy(store->rows_options);
     rocksdb_cache_destroy(store->cache);
     rocksdb_readoptions_destroy(store->read_options);
-    rocksdb_writeoptions_destroy(store->durable_options);
-    rocksdb_writeoptions_destroy(store->memory_options);
-    rocksdb_writeoptions_destroy(store->durable_now_options);
-    rocksdb_writeoptions_destroy(store->memory_now_options);
+    for (unsigned how = 0; how < WRITE_OPTIONS_COUNT; how++) {
+        rocksdb_writeoptions_destroy(store->write_options[how]);
+    }
     rocksdb_flushoptions_destroy(store->flush_options);
     fl_free(store->dir);
     fl_free(store);
@@ -377,6 +386,7 @@ typedef struct change_head {
 struct fl_kv_write {
     fl_buf changes;
     bool is_incomplete; /* memory ran out: nothing may be committed */
+    bool has_ranges;    /* which lie in another table in memory: the engine takes no hints then */
 };
 
 fl_kv_write *fl_kv_write_new(void)
@@ -400,6 +410,7 @@ void fl_kv_write_reset(fl_kv_write *write)
 {
     fl_buf_reset(&write->changes);
     write->is_incomplete = false;
+    write->has_ranges = false;
 }
 
 static void add_change(fl_kv_write *write, change_kind kind, fl_kv_family family, fl_slice first,
@@ -434,6 +445,7 @@ void fl_kv_write_delete(fl_kv_write *write, fl_kv_family family, fl_slice key)
 
 void fl_kv_write_delete_range(fl_kv_write *write, fl_kv_family family, fl_slice from, fl_slice to)
 {
+    write->has_ranges = true;
     add_change(write, CHANGE_DELETE_RANGE, family, from, to);
 }
 
@@ -465,8 +477,9 @@ static void fill_batch(const fl_kv_store *store, const fl_kv_write *write,
     }
 }
 
-static fluss_code_t commit(fl_kv_store *store, const fl_kv_write *write,
-                           const rocksdb_writeoptions_t *options, fluss_error_t *err)
+/* @param how sum of WRITE_DURABLE and WRITE_NOW */
+static fluss_code_t commit(fl_kv_store *store, const fl_kv_write *write, unsigned how,
+                           fluss_error_t *err)
 {
     if (write->is_incomplete) {
         return fl_error_nomem(err);
@@ -474,13 +487,14 @@ static fluss_code_t commit(fl_kv_store *store, const fl_kv_write *write,
     if (write->changes.size == 0) {
         return 0;
     }
-    if (options == store->durable_options || options == store->durable_now_options) {
+    if ((how & WRITE_DURABLE) != 0) {
         FL_TRY(check_room(store->dir, ROOM_COMMIT_MIN + write->changes.size, err));
     }
     rocksdb_writebatch_t *batch = rocksdb_writebatch_create();
     fill_batch(store, write, batch);
     char *reason = NULL;
-    rocksdb_write(store->db, options, batch, &reason);
+    how |= write->has_ranges ? 0 : WRITE_HINTED;
+    rocksdb_write(store->db, store->write_options[how], batch, &reason);
     rocksdb_writebatch_destroy(batch);
     return reason == NULL ? 0 : kv_error(err, "write", reason);
 }
@@ -488,7 +502,7 @@ static fluss_code_t commit(fl_kv_store *store, const fl_kv_write *write,
 fluss_code_t fl_kv_write_commit(fl_kv_store *store, fl_kv_write *write, bool durable,
                                 fluss_error_t *err)
 {
-    return commit(store, write, durable ? store->durable_options : store->memory_options, err);
+    return commit(store, write, durable ? WRITE_DURABLE : 0, err);
 }
 
 /* The engine tells a write that it would have held up as one that is incomplete. */
@@ -496,8 +510,7 @@ fluss_code_t fl_kv_write_commit_now(fl_kv_store *store, fl_kv_write *write, bool
                                     fluss_error_t *err)
 {
     fluss_error_t own;
-    const fluss_code_t rc = commit(
-        store, write, durable ? store->durable_now_options : store->memory_now_options, &own);
+    const fluss_code_t rc = commit(store, write, WRITE_NOW | (durable ? WRITE_DURABLE : 0), &own);
     if (rc == FLUSS_E_KV_STORAGE_EXCEPTION && strstr(own.message, "incomplete") != NULL) {
         return fl_error(err, FLUSS_E_STORAGE_BACKPRESSURE, FLUSS_KIND_STATE,
                         "the key-value store has not yet taken in what was written; try again");
