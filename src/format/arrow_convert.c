@@ -396,20 +396,14 @@ static fluss_code_t convert_columns(fl_convert_walk *walk, const fl_foreign *fro
 
 /* polars gives columns of nothing but nulls a buffer, which they have not in the format; what is in
  * it does not matter. */
-static void allow_buffer_of_nulls(struct ArrowArrayView *view, const struct ArrowArray *array,
-                                  int depth)
+static void allow_buffer_of_nulls(struct ArrowArrayView *view, const struct ArrowArray *array)
 {
     if (view->storage_type == NANOARROW_TYPE_NA && array->n_buffers == 1) {
         view->layout.buffer_type[0] = NANOARROW_BUFFER_TYPE_DATA;
         view->layout.element_size_bits[0] = 0;
     }
-    if (depth >= FL_TYPE_DEPTH_MAX || array->n_children != view->n_children) {
-        return; /* what does not fit is told later */
-    }
     for (int64_t i = 0; i < array->n_children; i++) {
-        if (array->children != NULL && array->children[i] != NULL) {
-            allow_buffer_of_nulls(view->children[i], array->children[i], depth + 1);
-        }
+        allow_buffer_of_nulls(view->children[i], array->children[i]);
     }
 }
 
@@ -423,11 +417,13 @@ static fluss_code_t convert_root(fl_convert_walk *walk, const struct ArrowSchema
     if (ArrowArrayViewInitFromSchema(&view, from, &why) != NANOARROW_OK) {
         return fl_error_argument(walk->err, "Arrow schema is not valid: %s", why.message);
     }
-    fluss_code_t rc;
-    allow_buffer_of_nulls(&view, array, 0);
-    if (ArrowArrayViewSetArray(&view, array, &why) != NANOARROW_OK) {
+    fluss_code_t rc = fl_arrow_check_given(from, &view, array, walk->err);
+    if (rc == 0) {
+        allow_buffer_of_nulls(&view, array);
+    }
+    if (rc == 0 && ArrowArrayViewSetArray(&view, array, &why) != NANOARROW_OK) {
         rc = fl_error_argument(walk->err, "Arrow batch is not valid: %s", why.message);
-    } else {
+    } else if (rc == 0) {
         fl_foreign foreign = {.schema = from, .array = array, .view = &view};
         rc = open_kind(&foreign, walk->err);
         rc = rc != 0 ? rc : convert_columns(walk, &foreign, schema, root);
@@ -439,8 +435,8 @@ static fluss_code_t convert_root(fl_convert_walk *walk, const struct ArrowSchema
 fluss_code_t fl_arrow_convert(const struct ArrowSchema *from, struct ArrowArray *array,
                               const fl_schema *schema, struct ArrowArray *out, fluss_error_t *err)
 {
-    if (from->release == NULL || array->release == NULL || from->format == NULL ||
-        strcmp(from->format, "+s") != 0) {
+    FL_TRY(fl_arrow_check_given_schema(from, 0, err));
+    if (array->release == NULL || strcmp(from->format, "+s") != 0) {
         return fl_error_argument(err, "Arrow batch: a struct is expected");
     }
     if (array->null_count > 0) {

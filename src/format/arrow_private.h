@@ -181,4 +181,13 @@ size_t fl_arrow_column_bytes(const fl_arrow_column *column);
 /** Move the buffers into a laid out array of the same type. The owner has reserved a frame for each
  * of its buffers. The column is empty and usable again. */
 void fl_arrow_column_move(fl_arrow_column *column, fl_arrow_owner *owner, struct ArrowArray *array);
+
+/* ---- arrow_given.c: what a foreign producer gives ---- */
+/** Whether every node is there. @param depth of the node; 0: the root */
+FLUSS_CHECKED fluss_code_t fl_arrow_check_given_schema(const struct ArrowSchema *schema, int depth,
+                                                       fluss_error_t *err);
+/** Whether an array may be looked at. @param schema  checked @param view  made of it */
+FLUSS_CHECKED fluss_code_t fl_arrow_check_given(const struct ArrowSchema *schema,
+                                                const struct ArrowArrayView *view,
+                                                const struct ArrowArray *array, fluss_error_t *err);
 #endif

@@ -316,9 +316,10 @@ fluss_code_t fl_arrow_schema_to(const struct ArrowSchema *in, fl_schema **schema
                                 fluss_error_t *err)
 {
     *schema = NULL;
-    if (in->release == NULL || in->format == NULL || strcmp(in->format, "+s") != 0) {
-        return fl_error_argument(err, "Arrow schema: format '%s', expected a struct ('+s')",
-                                 in->release == NULL || in->format == NULL ? "" : in->format);
+    FL_TRY(fl_arrow_check_given_schema(in, 0, err));
+    if (strcmp(in->format, "+s") != 0) {
+        return fl_error_argument(err, "Arrow schema: format '%.100s', expected a struct ('+s')",
+                                 in->format);
     }
     fl_schema *made = fl_schema_new();
     if (made == NULL) {
