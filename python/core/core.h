@@ -97,6 +97,8 @@ PyObject *fc_refuse(const fc_state *state, const char *format, ...);
 int fc_wait(fluss_future_t *future);
 /** Call with the interpreter lock from a thread that waited long: handles signals. */
 int64_t fc_now_ms(void);
+/** An optional timeout in seconds, as milliseconds. @return -2: no limit; -1: an exception */
+int64_t fc_timeout_of(PyObject *timeout);
 
 /* ---- handles.c ---- */
 /** A capsule that owns a handle; NULL releases it at once. */

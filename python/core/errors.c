@@ -62,3 +62,20 @@ int fc_wait(fluss_future_t *future)
     }
     return 0;
 }
+
+int64_t fc_timeout_of(PyObject *timeout)
+{
+    if (timeout == NULL || timeout == Py_None) {
+        return -2;
+    }
+    if (!PyFloat_Check(timeout) && !PyIndex_Check(timeout)) {
+        PyErr_Format(PyExc_TypeError, "timeout must be a number of seconds or None, not %R",
+                     (PyObject *)Py_TYPE(timeout));
+        return -1;
+    }
+    const double seconds = PyFloat_AsDouble(timeout);
+    if (seconds == -1.0 && PyErr_Occurred()) {
+        return -1;
+    }
+    return seconds <= 0 ? 0 : seconds > 1e9 ? -2 : (int64_t)(seconds * 1000 + 0.999);
+}

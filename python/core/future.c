@@ -297,24 +297,6 @@ static int wait_ready(fc_future *self, int64_t timeout_ms)
     return 1;
 }
 
-/* Parse an optional timeout in seconds. @return -1: an exception; the limit in ms, or -2: none */
-static int64_t timeout_of(PyObject *timeout)
-{
-    if (timeout == NULL || timeout == Py_None) {
-        return -2;
-    }
-    if (!PyFloat_Check(timeout) && !PyIndex_Check(timeout)) {
-        PyErr_Format(PyExc_TypeError, "timeout must be a number of seconds or None, not %R",
-                     (PyObject *)Py_TYPE(timeout));
-        return -1;
-    }
-    const double seconds = PyFloat_AsDouble(timeout);
-    if (seconds == -1.0 && PyErr_Occurred()) {
-        return -1;
-    }
-    return seconds <= 0 ? 0 : seconds > 1e9 ? -2 : (int64_t)(seconds * 1000 + 0.999);
-}
-
 static int wait_and_resolve(fc_future *self, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"timeout", NULL};
@@ -322,7 +304,7 @@ static int wait_and_resolve(fc_future *self, PyObject *args, PyObject *keywords)
     if (args != NULL && !PyArg_ParseTupleAndKeywords(args, keywords, "|O", names, &timeout)) {
         return -1;
     }
-    const int64_t limit_ms = timeout_of(timeout);
+    const int64_t limit_ms = fc_timeout_of(timeout);
     if (limit_ms == -1) {
         return -1;
     }

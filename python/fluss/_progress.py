@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import time
 from collections.abc import Callable
@@ -38,14 +37,17 @@ class _Paper:
     it is interrupted by an error."""
 
     def __init__(self, stream: Any) -> None:
+        import contextlib
+
         self._stream = stream
+        self._quiet = contextlib.suppress(AttributeError, OSError, ValueError)
 
     def write(self, text: str) -> None:
-        with contextlib.suppress(AttributeError, OSError, ValueError):
+        with self._quiet:
             self._stream.write(text)
 
     def flush(self) -> None:
-        with contextlib.suppress(AttributeError, OSError, ValueError):
+        with self._quiet:
             self._stream.flush()
 
     def __getattr__(self, name: str) -> Any:

@@ -220,7 +220,9 @@ def test_value_is_refused_with_the_columns_name_or_reason(type_text, value, mess
 
 
 def two_columns():
-    return _core.codec([("a", _type_texts.parse("INT NOT NULL")), ("b", _type_texts.parse("STRING"))])
+    return _core.codec(
+        [("a", _type_texts.parse("INT NOT NULL")), ("b", _type_texts.parse("STRING"))]
+    )
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,41 @@ print(round(1000 * (time.process_time() - started)))
 print(*sys.modules)
 """
 # What this package uses later, or never: libraries of others, and modules that load slowly.
-LOADED_LATER = ["pyarrow", "pandas", "polars", "numpy", "tqdm", "asyncio", "concurrent", "contextlib", "contextvars", "copy", "ctypes", "dataclasses", "datetime", "decimal", "difflib", "importlib.util", "inspect", "ipaddress", "json", "logging", "numbers", "pathlib", "re", "socket", "struct", "tempfile", "threading", "typing", "urllib", "fluss._embedded", "fluss._literals", "fluss._type_texts", "fluss._values"]
+LOADED_LATER = [
+    "pyarrow",
+    "pandas",
+    "polars",
+    "numpy",
+    "tqdm",
+    "asyncio",
+    "concurrent",
+    "contextlib",
+    "contextvars",
+    "copy",
+    "ctypes",
+    "dataclasses",
+    "datetime",
+    "decimal",
+    "difflib",
+    "importlib.util",
+    "inspect",
+    "ipaddress",
+    "json",
+    "logging",
+    "numbers",
+    "pathlib",
+    "re",
+    "socket",
+    "struct",
+    "tempfile",
+    "threading",
+    "typing",
+    "urllib",
+    "fluss._embedded",
+    "fluss._literals",
+    "fluss._type_texts",
+    "fluss._values",
+]
 
 
 @pytest.fixture(scope="module")
