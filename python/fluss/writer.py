@@ -203,7 +203,8 @@ def _require_whole(name: str, given: Any, stored: Any) -> None:
     has_date = types.is_timestamp(whole.type) and types.is_time(stored.type)
     if has_date or not stored.cast(whole.type).equals(whole):
         raise FlussError(
-            f"column {name!r} of the frame is {whole.type}, of which {stored.type} would lose a part"
+            f"column {name!r} of the frame is {whole.type}, "
+            f"of which {stored.type} would lose a part"
         )
 
 
