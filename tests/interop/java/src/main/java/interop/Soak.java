@@ -29,52 +29,75 @@ public final class Soak {
     private static final int WINDOW = 50;
     private static final int KEYS = 40;
     private static final int FIRST_KEY = 2000;
-    private static final long ANSWER_S_MAX = 120;
+    private static final long ANSWER_S_MAX = 30;
 
     private Soak() {}
 
+    /** False: it has failed. */
     private static boolean isAcknowledged(CompletableFuture<?> future) throws Exception {
         try {
             future.get(ANSWER_S_MAX, TimeUnit.SECONDS);
             return true;
-        } catch (ExecutionException | TimeoutException e) {
-            System.out.println("not told: " + e);
+        } catch (ExecutionException e) {
+            System.out.println("failed: " + e);
             return false;
         }
     }
 
+    /** One connection after the other, each with keys of its own, until time is over. */
     private static long write(String[] arguments) throws Exception {
         Configuration config = new Configuration();
         config.setString("bootstrap.servers", arguments[1]);
         long until = System.nanoTime() + TimeUnit.SECONDS.toNanos(Long.parseLong(arguments[4]));
         long first = 0;
-        try (Connection connection = ConnectionFactory.createConnection(config);
+        try (PrintWriter notes =
+                new PrintWriter(Files.newBufferedWriter(Paths.get(arguments[5])))) {
+            for (int key = FIRST_KEY; System.nanoTime() < until; key += KEYS) {
+                // Not closed: a stuck client would wait for its rows.
+                Connection connection = ConnectionFactory.createConnection(config);
                 Table log = connection.getTable(TablePath.of(arguments[2], "soak_log"));
                 Table pk = connection.getTable(TablePath.of(arguments[2], "soak_pk"));
-                PrintWriter notes =
-                        new PrintWriter(Files.newBufferedWriter(Paths.get(arguments[5])))) {
-            AppendWriter appends = log.newAppend().createWriter();
-            UpsertWriter upserts = pk.newUpsert().createWriter();
-            BinaryString name = BinaryString.fromString(arguments[3]);
-            for (; System.nanoTime() < until; first += WINDOW) {
-                List<CompletableFuture<?>> appended = new ArrayList<>();
-                List<CompletableFuture<?>> upserted = new ArrayList<>();
-                for (long n = first; n < first + WINDOW; n++) {
-                    appended.add(appends.append(GenericRow.of(name, n)));
-                    upserted.add(upserts.upsert(GenericRow.of(FIRST_KEY + (int) (n % KEYS), n)));
-                }
-                for (int i = 0; i < WINDOW; i++) {
-                    String kind = isAcknowledged(appended.get(i)) ? "log " : "unknown ";
-                    notes.println(kind + (first + i));
-                }
-                for (int i = 0; i < WINDOW; i++) {
-                    if (isAcknowledged(upserted.get(i))) {
-                        notes.println("pk " + (FIRST_KEY + (first + i) % KEYS) + " " + (first + i));
+                AppendWriter appends = log.newAppend().createWriter();
+                UpsertWriter upserts = pk.newUpsert().createWriter();
+                try {
+                    for (; System.nanoTime() < until; first += WINDOW) {
+                        window(appends, upserts, arguments[3], first, key, notes);
                     }
+                } catch (TimeoutException e) {
+                    System.out.println("java connects anew after row " + first);
+                    first += WINDOW;
                 }
             }
         }
         return first;
+    }
+
+    private static void window(
+            AppendWriter appends,
+            UpsertWriter upserts,
+            String writer,
+            long first,
+            int firstKey,
+            PrintWriter notes)
+            throws Exception {
+        BinaryString name = BinaryString.fromString(writer);
+        List<CompletableFuture<?>> appended = new ArrayList<>();
+        List<CompletableFuture<?>> upserted = new ArrayList<>();
+        for (long n = first; n < first + WINDOW; n++) {
+            notes.println("sent " + n);
+            appended.add(appends.append(GenericRow.of(name, n)));
+            upserted.add(upserts.upsert(GenericRow.of(firstKey + (int) (n % KEYS), n)));
+        }
+        for (int i = 0; i < WINDOW; i++) {
+            if (isAcknowledged(appended.get(i))) {
+                notes.println("log " + (first + i));
+            }
+        }
+        for (int i = 0; i < WINDOW; i++) {
+            if (isAcknowledged(upserted.get(i))) {
+                notes.println("pk " + (firstKey + (first + i) % KEYS) + " " + (first + i));
+            }
+        }
     }
 
     public static void main(String[] arguments) {
