@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scans of primary-key buckets that go on over several requests (SCAN_KV).
 
-Goal: a scan gives every row of its moment once, whatever is written meanwhile; what is asked wrongly
-has its code; scans are bounded in number and time, and end with the server. Method: raw frames, a
-batch of a byte, so that each answer has one row. Rights and drops: test_access.py.
+Goal: a scan gives every row of its moment once, whatever is written meanwhile; what is asked
+wrongly has its code; scans are bounded in number and time, and end with the server. Method: raw
+frames, a batch of a byte, so that each answer has one row. Rights and drops: test_access.py.
 """
 
 import time

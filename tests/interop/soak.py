@@ -6,10 +6,11 @@
     soak.py check HOST:PORT DATABASE FILE…
 
 `write` appends rows (writer, id) to a log table and upserts (k, i) of its own keys, window by
-window, and notes in FILE what it begins to send, "sent ID", and what was acknowledged: "log ID",
-"pk K I". A client that is stuck is left, and a new one goes on. Uses only what pyfluss 1.0 has. `check`, by our package: every acknowledged row is
-there once, one of unknown outcome at most once, no other; no key lies behind what was acknowledged
-last. Closes with `N passed, N failed`.
+window. It notes in FILE what it begins to send, "sent ID", and what was acknowledged: "log ID",
+"pk K I". A client that is stuck is left, and a new one goes on with other keys. Uses only what
+pyfluss 1.0 has. `check`, by our package: every acknowledged row is there once, one of unknown
+outcome at most once, no other; no key lies behind what was acknowledged last. Closes with
+`N passed, N failed`.
 """
 
 import asyncio
