@@ -340,3 +340,38 @@ def test_field_names_with_quotes_survive_the_type_text():
     schema = fluss.Schema(pa.schema([("x", arrow)]))
     assert schema.to_arrow().field("x").type.field(0).name == "odd `name` 'x' <int>"
     assert schema.get_column_types() == ["row<odd `name` 'x' <int>: int>"]
+
+
+EDGES = [
+    T.min,
+    T.max,
+    T(1969, 12, 31, 23, 59, 59, 999999),
+    T(1970, 1, 1),
+    T(2000, 2, 29, 12, 0, 0, 65536),
+    T(2024, 12, 31, 0, 0, 0, 255),
+]
+
+
+class Derived(datetime.datetime):
+    """What a library makes of a datetime."""
+
+
+@pytest.mark.parametrize("moment", EDGES)
+def test_moments_keep_every_field(moment):
+    assert stored("TIMESTAMP(6)", moment) == moment
+    assert stored("TIMESTAMP_LTZ(6)", moment.replace(tzinfo=UTC)) == moment.replace(tzinfo=UTC)
+    assert stored("TIMESTAMP_LTZ(6)", moment.replace(tzinfo=UTC)).tzinfo is UTC
+    assert stored("DATE", moment.date()) == moment.date()
+    assert stored("TIME(3)", moment.time().replace(microsecond=999000)) == moment.time().replace(
+        microsecond=999000
+    )
+    derived = Derived(*moment.timetuple()[:6], moment.microsecond)
+    assert stored("TIMESTAMP(6)", derived) == moment
+
+
+def test_the_second_pass_of_an_hour_is_the_later_one():
+    zoneinfo = pytest.importorskip("zoneinfo")
+    berlin = zoneinfo.ZoneInfo("Europe/Berlin")
+    first = T(2024, 10, 27, 2, 30, tzinfo=berlin)
+    assert stored("TIMESTAMP_LTZ(6)", first) == T(2024, 10, 27, 0, 30, tzinfo=UTC)
+    assert stored("TIMESTAMP_LTZ(6)", first.replace(fold=1)) == T(2024, 10, 27, 1, 30, tzinfo=UTC)
