@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "client/backoff.h"
 #include "client/lookups_private.h"
 #include "client/metadata.h"
@@ -200,7 +201,7 @@ static void finish_call(fl_lookup_call *call)
     fl_piece *piece = NULL;
     fluss_records_t *records = NULL;
     fluss_code_t rc = decode_call(call, &chunk, &err);
-    if (rc == 0 && chunk != NULL) {
+    if (rc == 0) {
         piece = fl_calloc(1, sizeof(*piece));
         if (piece == NULL) {
             fl_chunk_unref(chunk);
@@ -311,6 +312,7 @@ void fl_lookup_key_again(fl_lookups *lookups, fl_lookup_key *key, const fluss_er
         fl_lookup_key_done(key, err);
         return;
     }
+    fl_log(FL_LOG_DEBUG, "lookup", "a key is asked for again: %.800s", err->message);
     const int64_t delay_ms = fl_backoff_ms(key->attempts, RETRY_MS_MIN, RETRY_MS_MAX);
     key->attempts++;
     key->not_before_ms = fl_clock_ms() + fl_jitter_ms(delay_ms);
