@@ -63,12 +63,8 @@ static void finish_part(fl_op *op)
     }
     fluss_result_free(result);
     const fluss_error_t err = a->err;
-    if (fl_op_may_retry(op, &err)) {
-        a->err = (fluss_error_t){0};
-        fl_op_retry(op, start_round);
-    } else {
-        fl_op_fail(op, &err);
-    }
+    a->err = (fluss_error_t){0};
+    fl_op_retry_or_fail(op, &err, start_round);
 }
 
 static void keep_error(asking *a, const fluss_error_t *err)
@@ -373,11 +369,7 @@ static void on_partitions(void *context, const fl_reply *reply, const fluss_erro
     asking *a = op->state;
     fluss_error_t err;
     if (failure != NULL) {
-        if (fl_op_may_retry(op, failure)) {
-            fl_op_retry(op, start_round);
-        } else {
-            fl_op_fail(op, failure);
-        }
+        fl_op_retry_or_fail(op, failure, start_round);
         return;
     }
     const fl_msg_list_partition_infos_response *response = reply->message;

@@ -226,7 +226,7 @@ static void ask_again(fl_op *op, const fluss_error_t *err)
         fl_metadata_forget_leader(op->client->metadata, &s->bucket);
     }
     if (fl_op_may_retry(op, err)) {
-        fl_op_retry(op, ask);
+        fl_op_retry(op, err, ask);
     } else {
         end(op, err);
     }

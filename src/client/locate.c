@@ -65,11 +65,7 @@ static void on_metadata(void *context, const fluss_error_t *failure)
         (void)fl_error(&err, FLUSS_E_LEADER_NOT_AVAILABLE, FLUSS_KIND_SERVER,
                        "table %s.%s: not every bucket has a leader", l->database, l->table);
     }
-    if (fl_op_may_retry(op, &err)) {
-        fl_op_retry(op, refresh);
-    } else {
-        fl_op_fail(op, &err);
-    }
+    fl_op_retry_or_fail(op, &err, refresh);
 }
 
 static void refresh(fl_op *op)
@@ -117,12 +113,8 @@ static void on_info(void *context, const fl_reply *reply, const fluss_error_t *f
     fl_op *op = context;
     fluss_error_t err;
     if (failure != NULL) {
-        if (fl_op_may_retry(op, failure)) {
-            ((locating *)op->state)->is_stale = true;
-            fl_op_retry(op, ask_info);
-        } else {
-            fl_op_fail(op, failure);
-        }
+        ((locating *)op->state)->is_stale = true;
+        fl_op_retry_or_fail(op, failure, ask_info);
         return;
     }
     if (read_info(op->state, reply->message, &err) != 0) {
@@ -151,11 +143,7 @@ static void on_servers(void *context, const fluss_error_t *failure)
     } else {
         err = *failure;
     }
-    if (fl_op_may_retry(op, &err)) {
-        fl_op_retry(op, ask_info);
-    } else {
-        fl_op_fail(op, &err);
-    }
+    fl_op_retry_or_fail(op, &err, ask_info);
 }
 
 static void ask_info(fl_op *op)

@@ -304,7 +304,7 @@ static void send_at(fl_lookups *lookups, int64_t at_ms)
 /* Try the key again, after a moment, or give up. */
 void fl_lookup_key_again(fl_lookups *lookups, fl_lookup_key *key, const fluss_error_t *err)
 {
-    const fl_lookup_call *call = key->call;
+    fl_lookup_call *call = key->call;
     const bool may = err->retriable && !lookups->is_closed && fl_clock_ms() < call->deadline_ms &&
                      key->attempts < lookups->client->config->lookup_retries.number &&
                      !fl_future_is_abandoned(call->future);
@@ -313,6 +313,7 @@ void fl_lookup_key_again(fl_lookups *lookups, fl_lookup_key *key, const fluss_er
         return;
     }
     fl_log(FL_LOG_DEBUG, "lookup", "a key is asked for again: %.800s", err->message);
+    call->cause = *err;
     const int64_t delay_ms = fl_backoff_ms(key->attempts, RETRY_MS_MIN, RETRY_MS_MAX);
     key->attempts++;
     key->not_before_ms = fl_clock_ms() + fl_jitter_ms(delay_ms);
@@ -475,7 +476,8 @@ static void sort_waiting(fl_lookups *lookups, int64_t now)
         if (now >= key->call->deadline_ms) {
             (void)fl_error(&err, FLUSS_E_REQUEST_TIME_OUT, FLUSS_KIND_TIMEOUT,
                            "the lookup was not sent in time");
-            fl_lookup_key_done(key, &err);
+            const bool has_cause = key->attempts > 0;
+            fl_lookup_key_done(key, has_cause ? &key->call->cause : &err);
         } else if (key->not_before_ms > now) {
             append(lookups, key);
             send_at(lookups, key->not_before_ms);

@@ -54,7 +54,8 @@ struct fl_lookup_call {
     fl_lookup_key *keys;
     size_t count, pending;
     int64_t deadline_ms;
-    fluss_error_t err; /* the first failure */
+    fluss_error_t err;   /* the first failure */
+    fluss_error_t cause; /* why a key is asked for again */
 };
 /** Queue the keys, for which there is room. takes the call. Thread: loop. */
 void fl_lookup_call_run(fl_task *task);

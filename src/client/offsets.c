@@ -11,18 +11,19 @@
 #include "client/scan_private.h"
 #include "protocol/messages.h"
 
-enum { RETRY_MS = 50, OFFSET_EARLIEST = 0, OFFSET_LATEST = 1 };
+enum { RETRY_MS = 50, SHORT_MS = 500, OFFSET_EARLIEST = 0, OFFSET_LATEST = 1 };
 
 typedef struct resolving {
     fl_client *client; /* shares */
     const fl_scan_plan *plans;
     size_t plan_count;
     fl_resolve_item *items;
-    size_t count, pending; /* pending: requests, or refreshes */
-    int64_t deadline_ms;
+    size_t count, pending;         /* pending: requests, or refreshes */
+    int64_t deadline_ms, round_ms; /* when this round began */
     void (*done)(void *context, const fluss_error_t *err);
     void *context;
-    fluss_error_t err;
+    fluss_error_t err;   /* of this round */
+    fluss_error_t cause; /* of the round before, which made this one necessary */
     fl_timer *timer;
 } resolving;
 
@@ -88,6 +89,18 @@ static open_item *sort_open(const resolving *r, size_t *count)
     return open;
 }
 
+/* What this round failed by. Where it had only the last moments of the time, the answers of the
+ * round before tell more than its time-out.
+ * @return false: it may be tried again */
+static bool is_over(const resolving *r, fluss_error_t *err)
+{
+    const int64_t now = fl_clock_ms();
+    const bool was_short = now - r->round_ms < SHORT_MS;
+    const bool has_cause = r->cause.code != 0 && r->err.kind == FLUSS_KIND_TIMEOUT;
+    *err = was_short && has_cause ? r->cause : r->err;
+    return now >= r->deadline_ms || !err->retriable;
+}
+
 /* ---- fresh metadata ---- */
 
 static const fl_table *table_of(const resolving *r, int64_t table_id)
@@ -107,8 +120,8 @@ static void refreshed(resolving *r)
         (void)fl_metadata_is_replaced(r->client->metadata, table->database, table->name,
                                       table->table_id, &r->err);
     }
-    if (r->err.code != 0 && (!r->err.retriable || fl_clock_ms() >= r->deadline_ms)) {
-        const fluss_error_t err = r->err;
+    fluss_error_t err;
+    if (r->err.code != 0 && is_over(r, &err)) {
         end(r, &err);
         return;
     }
@@ -132,7 +145,11 @@ static void refresh(void *context)
     resolving *r = context;
     size_t count;
     open_item *open = sort_open(r, &count);
+    if (r->err.kind != FLUSS_KIND_TIMEOUT) {
+        r->cause = r->err;
+    }
     r->err = (fluss_error_t){0};
+    r->round_ms = fl_clock_ms();
     r->pending = 1;
     if (open == NULL) {
         (void)fl_error_nomem(&r->err);
@@ -177,8 +194,8 @@ static void end_round(resolving *r)
         end(r, NULL);
         return;
     }
-    const fluss_error_t err = r->err;
-    if (!err.retriable || fl_clock_ms() >= r->deadline_ms) {
+    fluss_error_t err;
+    if (is_over(r, &err)) {
         end(r, &err);
         return;
     }

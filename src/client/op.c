@@ -158,7 +158,9 @@ void fl_op_complete(fl_op *op, fl_value value)
 
 void fl_op_fail(fl_op *op, const fluss_error_t *err)
 {
-    fl_future_fail(op->future, err);
+    const bool was_short = fl_clock_ms() - op->attempt_ms < RETRY_MS_MAX;
+    const bool has_cause = op->cause.code != 0 && err->kind == FLUSS_KIND_TIMEOUT;
+    fl_future_fail(op->future, was_short && has_cause ? &op->cause : err);
     free_op(op);
 }
 
@@ -207,20 +209,34 @@ bool fl_op_may_retry(const fl_op *op, const fluss_error_t *err)
 static void on_timer(void *context)
 {
     fl_op *op = context;
+    op->attempt_ms = fl_clock_ms();
     op->then(op);
 }
 
-void fl_op_retry(fl_op *op, void (*then)(fl_op *op))
+void fl_op_retry(fl_op *op, const fluss_error_t *err, void (*then)(fl_op *op))
 {
-    fluss_error_t err;
-    if (op->timer == NULL && fl_timer_new(op->client->loop, on_timer, op, &op->timer, &err) != 0) {
-        fl_op_fail(op, &err);
+    fluss_error_t failure;
+    if (op->timer == NULL &&
+        fl_timer_new(op->client->loop, on_timer, op, &op->timer, &failure) != 0) {
+        fl_op_fail(op, &failure);
         return;
+    }
+    if (err->kind != FLUSS_KIND_TIMEOUT) {
+        op->cause = *err;
     }
     const int64_t delay_ms = fl_backoff_ms(op->attempt, RETRY_MS_MIN, RETRY_MS_MAX);
     op->attempt++;
     op->then = then;
     fl_timer_start(op->timer, fl_jitter_ms(delay_ms));
+}
+
+void fl_op_retry_or_fail(fl_op *op, const fluss_error_t *err, void (*then)(fl_op *op))
+{
+    if (fl_op_may_retry(op, err)) {
+        fl_op_retry(op, err, then);
+    } else {
+        fl_op_fail(op, err);
+    }
 }
 
 static void on_servers(void *context, const fluss_error_t *err)
@@ -237,11 +253,7 @@ static void on_servers(void *context, const fluss_error_t *err)
                        "the cluster names no coordinator");
         err = &none;
     }
-    if (fl_op_may_retry(op, err)) {
-        fl_op_retry(op, send_request);
-    } else {
-        fl_op_fail(op, err);
-    }
+    fl_op_retry_or_fail(op, err, send_request);
 }
 
 /* Learn the servers again, then send. */
@@ -286,7 +298,7 @@ static void on_reply(void *context, const fl_reply *reply, const fluss_error_t *
     }
     fl_log(FL_LOG_DEBUG, "admin", "a call is repeated: %.800s", failure->message);
     const bool is_elsewhere = failure->code == FLUSS_E_NOT_COORDINATOR_LEADER || !is_answer;
-    fl_op_retry(op, is_elsewhere ? refresh_and_send : send_request);
+    fl_op_retry(op, failure, is_elsewhere ? refresh_and_send : send_request);
 }
 
 /* Send the op's own request as its kind says. */

@@ -46,9 +46,11 @@ struct fl_op {
     int64_t limit_ms; /* for the whole call; 0: the request timeout */
     int64_t deadline_ms;
     int attempt;
+    int64_t attempt_ms; /* when the last one began; 0: the first */
     fl_timer *timer;
     void (*then)(fl_op *op); /* when the timer fires */
     fluss_error_t err;       /* the first failure while building */
+    fluss_error_t cause;     /* why the last attempt was made */
 };
 
 /** gives (fl_op_submit). NULL: out of memory, which all functions here accept. Thread: any. */
@@ -73,11 +75,16 @@ fluss_future_t *fl_op_submit(fl_op *op);
 void fl_op_complete(fl_op *op, fl_value value);
 /** The same with the rows that op's kind makes of a message; fails the op when it cannot. */
 void fl_op_complete_rows(fl_op *op, const void *message);
+/** Fail the future and free the op. Where the last attempt had only the last moments of the time,
+ * the answer that made it necessary tells more than its time-out, and is the error. */
 void fl_op_fail(fl_op *op, const fluss_error_t *err);
 /** Whether another attempt can help and there is time for it. */
 bool fl_op_may_retry(const fl_op *op, const fluss_error_t *err);
-/** Call `then` after the back-off of this attempt; fails the op when memory is out. */
-void fl_op_retry(fl_op *op, void (*then)(fl_op *op));
+/** Call `then` after the back-off of this attempt, which failed with `err`; fails the op when
+ * memory is out. */
+void fl_op_retry(fl_op *op, const fluss_error_t *err, void (*then)(fl_op *op));
+/** One of both, as fl_op_may_retry says. */
+void fl_op_retry_or_fail(fl_op *op, const fluss_error_t *err, void (*then)(fl_op *op));
 /** Milliseconds until the deadline, at least 1. */
 int64_t fl_op_time_left(const fl_op *op);
 /** Send a request to an address; `done` as in fl_call_spec with the op as context. */

@@ -549,7 +549,7 @@ static void on_partitions(void *context, const fl_reply *reply, const fluss_erro
     subscribing *s = op->state;
     if (failure != NULL) {
         if (fl_op_may_retry(op, failure)) {
-            fl_op_retry(op, ask_partitions);
+            fl_op_retry(op, failure, ask_partitions);
         } else {
             finish_subscribe(op, failure);
         }
