@@ -164,7 +164,7 @@ def test_written_columns_are_copied_once(tmp_path):
         writer._write(prepared)
         del prepared
         written = heap.heap_bytes() - before
-        held = connection.metrics_dict()["fluss_client_writer_buffer_bytes"]
+        held = connection.metrics()["fluss_client_writer_buffer_bytes"]
         server.go_on()
         writer.flush().result(CALL_S_MAX)
         assert table.new_scan().to_arrow().slice(1).to_batches()[0].equals(rows)
