@@ -4,6 +4,7 @@ have none need neither."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 from pathlib import Path
@@ -78,7 +79,11 @@ def _load() -> ctypes.CDLL:
 
 
 class RunningServer:
-    """A server from its start on, until `stop()`."""
+    """A server from its start on, until `stop()`.
+
+    Attributes:
+        endpoint, sasl_endpoint, data_dir: what the library says of it, which stays as it is.
+    """
 
     def __init__(self, settings: list[tuple[str, str]]) -> None:
         encoded = [(key.encode(), value.encode()) for key, value in settings]
@@ -90,13 +95,18 @@ class RunningServer:
         )
         if code != 0:
             raise FlussError(error.message.decode(errors="replace"), code)
-        self._handle = handle
+        self._handles = [handle]
+        self.endpoint = self._text("endpoint", handle)
+        self.sasl_endpoint = self._text("sasl_endpoint", handle)
+        self.data_dir = self._text("data_dir", handle)
 
-    def text(self, name: str) -> str | None:
-        """What the library says of it: "endpoint", "sasl_endpoint" or "data_dir"."""
-        text = getattr(self._library, f"fluss_server_{name}")(self._handle)
+    def _text(self, name: str, handle: ctypes.c_void_p) -> str | None:
+        text = getattr(self._library, f"fluss_server_{name}")(handle)
         return None if text is None else text.decode()
 
     def stop(self) -> None:
-        self._library.fluss_server_stop(self._handle, -1, None)
-        self._library.fluss_server_free(self._handle)
+        """Only the first of the threads that stop it finds the handle: pop() is one step."""
+        with contextlib.suppress(IndexError):
+            handle = self._handles.pop()
+            self._library.fluss_server_stop(handle, -1, None)
+            self._library.fluss_server_free(handle)

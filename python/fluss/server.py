@@ -52,9 +52,10 @@ class Server:
         self._running = RunningServer(pairs)
 
     def _text(self, name: str) -> str | None:
-        if self._running is None:
+        running = self._running
+        if running is None:
             raise FlussError("the server is closed")
-        return self._running.text(name)
+        return getattr(running, name)
 
     @property
     def bootstrap_servers(self) -> str:
@@ -86,6 +87,9 @@ class Server:
     def __del__(self) -> None:
         self.close()
 
+    def __reduce__(self) -> Any:
+        raise TypeError("a Server cannot be copied or pickled: give its bootstrap_servers instead")
+
     def __repr__(self) -> str:
-        where = "closed" if self._running is None else self.bootstrap_servers
-        return f"Server({where})"
+        running = self._running
+        return f"Server({'closed' if running is None else running.endpoint})"
