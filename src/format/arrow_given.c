@@ -9,9 +9,9 @@ enum {
     GIVEN_BUFFERS_MAX = 1 << 20,
     GIVEN_DEPTH_MAX = 2 * FL_TYPE_DEPTH_MAX + 3 /* the batch, entries of maps, a dictionary */
 };
-/* Rows, and what lies before them; a value's size, or its count in a list: their product in bits
- * stays below 2^63. */
-static const int64_t given_rows_max = INT64_C(1) << 40, given_width_max = INT64_C(1) << 22;
+/* Rows, and as many before them; bytes of a value, or values of a list: the bits of all stay below
+ * 2^63. */
+static const int64_t given_rows_max = INT64_C(1) << 36, given_width_max = INT64_C(1) << 22;
 
 static const char *shown(const char *name)
 {

@@ -237,6 +237,23 @@ static void schemas_that_are_none_are_refused(void **state)
     }
 }
 
+/* Of a type as wide as may be, in a batch as long as may be. */
+static void sizes_of_many_wide_values_do_not_overflow(void **state)
+{
+    (void)state;
+    static const int64_t counts[] = {1, INT64_C(1) << 35, INT64_C(1) << 37, INT64_C(1) << 40};
+    enum { WIDE_NODE = 1 };
+    for (size_t i = 0; i < FL_COUNT_OF(counts); i++) {
+        batch b;
+        make(&b);
+        b.schemas[WIDE_NODE].format = "w:4194303";
+        b.arrays[WIDE_NODE].length = b.arrays[WIDE_NODE].offset = counts[i];
+        assert_false(convert(&b, "wide values"));
+        assert_int_equal(strstr(error.message, "offset 1099511627776") != NULL,
+                         counts[i] == INT64_C(1) << 40);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +261,7 @@ int main(void)
         cmocka_unit_test(impossible_numbers_are_refused_or_harmless),
         cmocka_unit_test(missing_parts_are_refused_or_harmless),
         cmocka_unit_test(schemas_that_are_none_are_refused),
+        cmocka_unit_test(sizes_of_many_wide_values_do_not_overflow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
