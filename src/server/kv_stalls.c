@@ -13,6 +13,7 @@ enum { RETRY_MS_MIN = 10, RETRY_MS_MAX = 320 };
 struct fl_kv_stalls {
     fl_timer *timer;
     int64_t retry_ms;
+    bool is_told; /* that writes wait */
     fl_tablet *first, **last;
 };
 
@@ -39,6 +40,7 @@ static void on_retry(void *context)
     }
     if (self->first == NULL) {
         self->retry_ms = RETRY_MS_MIN;
+        self->is_told = false;
         fl_log(FL_LOG_WARNING, "server", "the key-value store takes rows again");
         return;
     }
@@ -56,7 +58,8 @@ void fl_kv_stalls_add(fl_tablet *tablet)
     if (tablet->is_stalled) {
         return;
     }
-    if (self->first == NULL && self->retry_ms == RETRY_MS_MIN) {
+    if (!self->is_told) {
+        self->is_told = true;
         fl_log(FL_LOG_WARNING, "server",
                "the key-value store takes no rows until its files are on disk: writes wait");
     }

@@ -505,13 +505,15 @@ fluss_code_t fl_kv_write_commit(fl_kv_store *store, fl_kv_write *write, bool dur
     return commit(store, write, durable ? WRITE_DURABLE : 0, err);
 }
 
-/* The engine tells a write that it would have held up as one that is incomplete. */
+/* The engine's word for a write that it would have held up. */
+static const char HELD_UP[] = "write: Result incomplete";
+
 fluss_code_t fl_kv_write_commit_now(fl_kv_store *store, fl_kv_write *write, bool durable,
                                     fluss_error_t *err)
 {
     fluss_error_t own;
     const fluss_code_t rc = commit(store, write, WRITE_NOW | (durable ? WRITE_DURABLE : 0), &own);
-    if (rc == FLUSS_E_KV_STORAGE_EXCEPTION && strstr(own.message, "incomplete") != NULL) {
+    if (rc == FLUSS_E_KV_STORAGE_EXCEPTION && strstr(own.message, HELD_UP) != NULL) {
         return fl_error(err, FLUSS_E_STORAGE_BACKPRESSURE, FLUSS_KIND_STATE,
                         "the key-value store has not yet taken in what was written; try again");
     }

@@ -9,6 +9,7 @@ gate.
 
 import contextlib
 import fcntl
+import re
 import sys
 import time
 
@@ -42,11 +43,11 @@ def gate(tmp_path):
     return Gate(tmp_path / "gate")
 
 
-def slow_server(folder, gate, *options, **environment):
+def slow_server(folder, gate, *options, log=None, **environment):
     shim = (BUILD / "tests" / "e2e" / "libslow_disk.so").resolve()
     environment |= {"LD_PRELOAD": str(shim), "SLOW_DISK_GATE": str(gate.path)}
     settings = [word for option in options for word in ("-o", option)]
-    return Server(folder / "data", *settings, environment=environment)
+    return Server(folder / "data", *settings, environment=environment, log=log)
 
 
 @pytest.fixture
@@ -182,13 +183,15 @@ def test_our_client_tries_again(server, connection, gate):
 def test_a_store_that_stands_still_holds_up_nothing_else(tmp_path, gate, flush):
     """RocksDB cannot write its files: puts wait, or are refused; logs and lookups go on."""
     options = ("server.shards=1", "kv.rocksdb.writebuffer.size=64kb", f"log.flush={flush}")
+    log = tmp_path / "log"
     with (
-        slow_server(tmp_path, gate, *options, SLOW_DISK_ONLY=".sst") as server,
+        log.open("wb") as stream,
+        slow_server(tmp_path, gate, *options, log=stream, SLOW_DISK_ONLY=".sst") as server,
         server.connect() as connection,
         server.connect() as other,
     ):
         table = Table("rows", COLUMNS).create(connection)
-        log = create_table(connection, "log")
+        log_table = create_table(connection, "log")
         connection.ask("PUT_KV", table.put([([-1, b"there"], False)]))
         requests = [table.put([([i, bytes(ROW_SIZE)], False)]) for i in range(99)]
         probe = table.put([([-2, b""], False)], acks=1)
@@ -202,7 +205,7 @@ def test_a_store_that_stands_still_holds_up_nothing_else(tmp_path, gate, flush):
             sent = [connection.send("PUT_KV", request, version=2) for request in requests]
             wait_for(BACKPRESSURE)
             for i in range(20):
-                answer = other.ask("PRODUCE_LOG", produce(log, batch(b"%d" % i)))
+                answer = other.ask("PRODUCE_LOG", produce(log_table, batch(b"%d" % i)))
                 assert codes(answer) == [0]
                 found = other.ask("LOOKUP", table.lookup([[-1, None]]))
                 assert "values" in found["buckets_resp"][0]["values"][0]
@@ -212,3 +215,6 @@ def test_a_store_that_stands_still_holds_up_nothing_else(tmp_path, gate, flush):
             found = other.ask("LOOKUP", table.lookup([[i, None]]))["buckets_resp"][0]["values"][0]
             assert ("values" in found) == (codes(answer) == [0]), "what is answered can be read"
         wait_for(0)
+    told = re.findall("takes no rows|takes rows again", log.read_text())
+    assert told[::2] == ["takes no rows"] * len(told[::2]), "each time once"
+    assert told[1::2] == ["takes rows again"] * len(told[1::2])
