@@ -43,7 +43,14 @@ typedef struct fl_fetch {
  * part whose rows can't be read has a failure, after the rows before them. */
 void fl_fetch_decode(fl_fetch *fetch);
 
+/* ---- fetch_answer.c ---- */
+/** The callback of the call (fl_call_done); the context is the fetch. takes it. */
+void fl_fetch_answered(void *context, const fl_reply *reply, const fluss_error_t *failure,
+                       bool was_sent);
+
 /* ---- fetcher.c ---- */
 /** Hand pieces and failures to their buckets. takes the fetch. */
 void fl_fetch_finish(fl_fetch *fetch);
+/** The same when nothing came: all parts have failed that had not yet. takes the fetch. */
+void fl_fetch_fail(fl_fetch *fetch, const fluss_error_t *err);
 #endif

@@ -99,12 +99,22 @@ def cut(file, data):
     file.write_bytes(data[:-10])
 
 
+def emptied(file, data):
+    file.write_bytes(b"")
+
+
 def flipped(file, data):
     file.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
 
 
 @pytest.mark.parametrize(
-    "damage, word", [(gone, "No such file"), (cut, "within a batch"), (flipped, "CRC")]
+    "damage, word",
+    [
+        (gone, "No such file"),
+        (cut, "within a batch"),
+        (emptied, "no batch from there on"),
+        (flipped, "CRC"),
+    ],
 )
 def test_a_broken_file_fails_its_own_bucket(stub, connect, tiered, damage, word):
     table, files = tiered
@@ -119,7 +129,7 @@ def test_a_broken_file_fails_its_own_bucket(stub, connect, tiered, damage, word)
             errors.append(error)
     assert len([b for b, _ in found if b]) == others
     assert word in str(errors[0]) and "bucket 0" in str(errors[0])
-    place = files[0].parent.parent if damage is flipped else files[0]
+    place = files[0].parent.parent if damage in (emptied, flipped) else files[0]
     assert str(place) in str(errors[0])
     if damage is not flipped:
         assert errors[0].error_code == fluss.ErrorCode.STORAGE_EXCEPTION
