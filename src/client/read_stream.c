@@ -93,18 +93,18 @@ static fluss_code_t fill_items(fl_scanner *scanner, const fluss_position_t *stop
     return 0;
 }
 
-/* Wait for the stops, or until the scanner is woken up. The lock keeps stops that come late away
- * from what the scanner does next. */
+/* Wait for the stops, or until the scanner is woken up, which a read that is ready leaves to what
+ * follows. The lock keeps stops that come late away from what the scanner does next. */
 static fluss_code_t await_stops(fl_scanner *scanner, fluss_future_t *future, fluss_error_t *err)
 {
-    bool is_woken = false;
-    while (!is_woken) {
+    bool is_over = false;
+    while (!is_over) {
         (void)fluss_future_wait(future, SETTLE_SLICE_MS, NULL);
         (void)pthread_mutex_lock(&scanner->lock);
-        is_woken = fluss_future_ready(future) || scanner->is_woken;
-        if (scanner->is_woken) {
-            scanner->is_woken = !fluss_future_cancel(future);
+        if (scanner->is_woken && fluss_future_cancel(future)) {
+            scanner->is_woken = false;
         }
+        is_over = fluss_future_ready(future);
         (void)pthread_mutex_unlock(&scanner->lock);
     }
     return fluss_await(future, -1, err);
@@ -319,6 +319,17 @@ static fluss_code_t begin(fl_scanner *scanner, fluss_error_t *err)
     return rc;
 }
 
+/* The stops may have been set right before the read was cancelled: polls are not to heed them. */
+static void give_up(fl_scanner *scanner)
+{
+    (void)pthread_mutex_lock(&scanner->lock);
+    for (fl_scan_bucket *bucket = scanner->buckets; bucket != NULL; bucket = bucket->next) {
+        bucket->stop_offset = INT64_MAX;
+    }
+    scanner->is_reading = false;
+    (void)pthread_mutex_unlock(&scanner->lock);
+}
+
 fluss_code_t fluss_read_error(const struct ArrowArrayStream *in, fluss_error_t *err)
 {
     if (in == NULL || in->release != release) {
@@ -349,9 +360,7 @@ fluss_code_t fluss_read(fluss_scanner_t *scanner, const fluss_position_t *stop, 
     stream *s = fl_calloc(1, sizeof(*s));
     const fluss_code_t rc = s == NULL ? fl_error_nomem(err) : settle(scanner, stop, n, err);
     if (rc != 0) {
-        (void)pthread_mutex_lock(&core->lock);
-        core->is_reading = false;
-        (void)pthread_mutex_unlock(&core->lock);
+        give_up(core);
         fl_free(s);
         return rc;
     }
