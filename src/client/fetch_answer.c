@@ -180,7 +180,7 @@ void fl_fetch_answered(void *context, const fl_reply *reply, const fluss_error_t
         const fl_msg_pb_fetch_log_resp_for_table *table = &response->tables_resp[i];
         for (size_t j = 0; j < table->buckets_resp_count; j++) {
             fl_fetch_part *part = find_part(fetch, table->table_id, &table->buckets_resp[j]);
-            if (part != NULL) {
+            if (part != NULL && !part->is_answered) {
                 read_answer(fetch, part, &table->buckets_resp[j]);
             }
         }

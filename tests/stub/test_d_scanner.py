@@ -388,6 +388,21 @@ def test_answers_for_other_buckets_are_thrown_away(stub, connect, log):
     assert offsets(drain(client.scanner("log"), 4)) == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize(
+    "second", [{"error_code": 44, "error_message": "no"}, {"records": None}, {}]
+)
+def test_the_first_answer_for_a_bucket_counts(stub, connect, log, second):
+    client = connect(stub)
+    fill(client, "log", 4)
+
+    def repeat(message):
+        parts = message["tables_resp"][0]["buckets_resp"]
+        parts += [{**part, **second} for part in parts]
+
+    stub.on("FETCH_LOG", change(repeat))
+    assert offsets(drain(client.scanner("log"), 4)) == [0, 1, 2, 3]
+
+
 def test_a_frame_of_noise_ends_the_connection_only(stub, connect, log):
     client = connect(stub)
     fill(client, "log", 4)
