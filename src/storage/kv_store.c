@@ -280,19 +280,6 @@ double fl_kv_store_pressure(fl_kv_store *store, int64_t now_ms)
     return store->pressure;
 }
 
-fluss_code_t fl_kv_store_checkpoint(fl_kv_store *store, const char *dir, fluss_error_t *err)
-{
-    char *reason = NULL;
-    rocksdb_checkpoint_t *checkpoint = rocksdb_checkpoint_object_create(store->db, &reason);
-    if (reason == NULL) {
-        rocksdb_checkpoint_create(checkpoint, dir, 0, &reason);
-    }
-    if (checkpoint != NULL) {
-        rocksdb_checkpoint_object_destroy(checkpoint);
-    }
-    return reason == NULL ? 0 : kv_error(err, dir, reason);
-}
-
 /* Reading. */
 
 /** Copy what the engine found. @param pinned NULL: absent */

@@ -39,10 +39,6 @@ FLUSS_CHECKED fluss_code_t fl_kv_store_flush(fl_kv_store *store, fluss_error_t *
  * @return 0: far; up to 1: writers should slow down; 1: they should stop, or they will wait
  */
 double fl_kv_store_pressure(fl_kv_store *store, int64_t now_ms);
-/** Link or copy a consistent state of both families to a directory that does not exist yet. Blocks.
- */
-FLUSS_CHECKED fluss_code_t fl_kv_store_checkpoint(fl_kv_store *store, const char *dir,
-                                                  fluss_error_t *err);
 
 /** Read a value. @param value gives (fl_free); NULL data and size 0 when absent, `found` says so.
  */

@@ -200,24 +200,6 @@ static void many_keys_are_read_at_once(void **state)
     }
 }
 
-static void a_checkpoint_is_a_database_of_its_own(void **state)
-{
-    const fixture *f = *state;
-    char dir[96];
-    (void)snprintf(dir, sizeof(dir), "%s/copy", f->at.root);
-    put(f->store, FL_KV_ROWS, "k", "old", false);
-    put(f->store, FL_KV_CATALOG, "k", "old", true);
-    assert_int_equal(fl_kv_store_checkpoint(f->store, dir, NULL), 0);
-    put(f->store, FL_KV_ROWS, "k", "new", false);
-    fl_kv_store *copy = open_store(dir);
-    expect(copy, FL_KV_ROWS, "k", "old");
-    expect(copy, FL_KV_CATALOG, "k", "old");
-    fl_kv_store_close(copy);
-    fluss_error_t err;
-    assert_int_equal(fl_kv_store_checkpoint(f->store, dir, &err), FLUSS_E_KV_STORAGE_EXCEPTION);
-    assert_non_null(strstr(err.message, dir));
-}
-
 /* Files at level 0 pile up faster than they are merged: here they are not merged at all, for fewer
  * than four there is nothing to do. */
 static void files_at_level_0_press_until_writes_are_refused(void **state)
@@ -281,7 +263,6 @@ int main(int argc, char **argv)
         TEST(a_range_delete_spares_its_upper_end),
         TEST(an_iterator_sees_the_moment_it_was_opened),
         TEST(many_keys_are_read_at_once),
-        TEST(a_checkpoint_is_a_database_of_its_own),
         TEST(files_at_level_0_press_until_writes_are_refused),
         TEST(a_directory_in_use_is_refused_with_its_path),
         TEST(a_write_without_memory_is_not_committed),
