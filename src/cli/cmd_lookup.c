@@ -61,6 +61,10 @@ static fluss_code_t open_lookup(finder *self, fluss_path_t path)
     }
     size_t count = 0;
     const char **names = key_columns(self, &count);
+    if (names == NULL) {
+        (void)snprintf(remote->err.message, sizeof(remote->err.message), "out of memory");
+        return FLUSS_E_CLIENT;
+    }
     const fluss_schema_t *schema = fluss_table_info(self->table)->schema;
     fluss_lookup_opts_t opts = {.size = sizeof(opts)};
     if (self->by_prefix) {
