@@ -351,7 +351,7 @@ def test_the_table_of_offsets(connect, connection, database):
             call().result(S_MAX)
 
 
-def test_a_thousand_buckets_are_one_commit(connect, connection, database):
+def test_many_buckets_are_one_commit(connect, connection, database):
     schema = pa.schema([("id", pa.int64()), ("day", pa.string())])
     table = make(connection, database, schema=schema, partition_keys=["day"], bucket_count=50)
     admin = connection.get_admin()
