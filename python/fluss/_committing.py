@@ -56,7 +56,7 @@ class Committing(_Answer):
             if given is None:
                 wait_for(read)
             reached = self._reached() if given is None else given
-            kept = {bucket: self._resolved(bucket, reached[bucket]) for bucket in reached}
+            kept = self._in_numbers(reached)
             self._offsets().save(name, kept)
             return kept
 
@@ -135,36 +135,26 @@ class Committing(_Answer):
         """What `commit` is about: where buckets are, and where they were read to."""
         return {**self._finished, **self.subscribed_buckets()}
 
-    def _resolved(self, bucket: TableBucket, offset: int) -> int:
-        """The number of an offset that may still be EARLIEST_OFFSET."""
-        return self._resolve(
-            _partition_of(bucket),
-            bucket.bucket_id,
-            OffsetSpec.earliest() if offset == EARLIEST_OFFSET else offset,
-        )
+    def _in_numbers(self, reached: dict[TableBucket, int]) -> dict[TableBucket, int]:
+        """The same with the numbers of offsets that may still be EARLIEST_OFFSET."""
+        earliest = OffsetSpec.earliest()
+        entries = [
+            (_partition_of(bucket), bucket.bucket_id, earliest if at == EARLIEST_OFFSET else at)
+            for bucket, at in reached.items()
+        ]
+        return dict(zip(reached, (entry[2] for entry in self._resolved(entries))))
 
     def _in_log(
         self, kept: dict[TableBucket, int], present: dict[int, str]
     ) -> dict[TableBucket, int]:
         """Those of the offsets that the log of their bucket has, or has next."""
-        wanted: dict[int, list[int]] = {}
-        for bucket in kept:
-            if _partition_of(bucket) in present:
-                wanted.setdefault(_partition_of(bucket), []).append(bucket.bucket_id)
-        asked = {
-            partition: [
-                self._ask_offsets(present[partition], buckets, spec)
-                for spec in (OffsetSpec.earliest(), OffsetSpec.latest())
-            ]
-            for partition, buckets in wanted.items()
-        }
-        bounds = {p: [future.result() for future in futures] for p, futures in asked.items()}
+        kept = {bucket: at for bucket, at in kept.items() if _partition_of(bucket) in present}
+        firsts, ends = (
+            self._offsets_of([(_partition_of(b), b.bucket_id, spec) for b in kept], present)
+            for spec in (OffsetSpec.earliest(), OffsetSpec.latest())
+        )
         found = {}
-        for bucket, offset in kept.items():
-            if _partition_of(bucket) not in bounds:
-                continue
-            firsts, ends = bounds[_partition_of(bucket)]
-            first, end = firsts[bucket.bucket_id], ends[bucket.bucket_id]
+        for (bucket, offset), first, end in zip(kept.items(), firsts, ends):
             if first <= offset <= end:
                 found[bucket] = offset
             else:

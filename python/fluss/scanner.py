@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from _thread import allocate_lock, get_ident
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from . import _arrow, _core
 from ._arguments import mapping
@@ -222,17 +222,39 @@ class LogScanner(Committing):
         if offset >= 2**63:
             raise OverflowError(f"{name} {offset} does not fit 64 bits")
 
-    def _resolve(self, partition: int, bucket: int, offset: Start) -> int:
-        """The offset of an OffsetSpec."""
-        if not isinstance(offset, OffsetSpec):
-            return offset
-        return self._list_offsets(partition, [bucket], offset)[bucket]
+    def _offsets_of(
+        self,
+        wanted: Sequence[tuple[int, int, OffsetSpec]],
+        present: Mapping[int, str] | None = None,
+    ) -> list[int]:
+        """The offsets of (partition, bucket, spec), which the server is asked for all at once.
 
-    def _list_offsets(self, partition: int, buckets: list[int], spec: OffsetSpec) -> dict[int, int]:
-        present = self._present_partitions()
-        if partition not in present:
-            raise FlussError(f"partition id {partition} is gone", ErrorCode.PARTITION_NOT_EXISTS)
-        return self._ask_offsets(present[partition], buckets, spec).result()
+        Args:
+            present: the partitions that exist, where they are known.
+        """
+        groups: dict[tuple[int, OffsetSpec], list[int]] = {}
+        for partition, bucket, spec in wanted:
+            groups.setdefault((partition, spec), []).append(bucket)
+        if present is None:
+            present = self._present_partitions() if groups else {}
+        for partition, _ in groups:
+            if partition not in present:
+                raise FlussError(
+                    f"partition id {partition} is gone", ErrorCode.PARTITION_NOT_EXISTS
+                )
+        asked = {
+            (partition, spec): self._ask_offsets(present[partition], buckets, spec)
+            for (partition, spec), buckets in groups.items()
+        }
+        found = {group: future.result() for group, future in asked.items()}
+        return [found[partition, spec][bucket] for partition, bucket, spec in wanted]
+
+    def _resolved(self, entries: Iterable[tuple[int, int, Start]]) -> list[tuple[int, int, int]]:
+        """Entries (partition, bucket, start) with the offsets of their OffsetSpecs."""
+        entries = list(entries)
+        specs = [entry for entry in entries if isinstance(entry[2], OffsetSpec)]
+        found = dict(zip(specs, self._offsets_of(specs)))
+        return [(*entry[:2], found.get(entry, entry[2])) for entry in entries]
 
     def _ask_offsets(self, partition_name: str, buckets: list[int], spec: OffsetSpec) -> Any:
         """A future of offsets by bucket; a table without partitions has one of the name ""."""
@@ -251,7 +273,7 @@ class LogScanner(Committing):
             if not 0 <= bucket < info.num_buckets:
                 raise FlussError(f"bucket id {bucket} is out of range: below {info.num_buckets}")
         self._require_partitions({partition for partition, _, _ in entries})
-        positions = [(info.table_id, p, b, self._resolve(p, b, start)) for p, b, start in entries]
+        positions = [(info.table_id, *entry) for entry in self._resolved(entries)]
         _core.subscribe(self._open_handle(), positions)
         self._memory = None
         self._forget({entry[:3] for entry in positions})
@@ -330,6 +352,11 @@ class LogScanner(Committing):
 
     def _is_subscribed(self) -> bool:
         return bool(_core.positions(self._open_handle()))
+
+    @staticmethod
+    def _require_some(positions: list[tuple]) -> None:
+        if not positions:
+            raise FlussError("No buckets subscribed: call subscribe() first")
 
     def _require_mode(self, batches: bool, method: str, other: str) -> None:
         self._open_handle()
@@ -417,8 +444,7 @@ class LogScanner(Committing):
         if not positions and remembered and self._memory:
             _core.subscribe(self._handle, self._memory)
             positions = self._memory
-        if not positions:
-            raise FlussError("No buckets subscribed: call subscribe() first")
+        self._require_some(positions)
         reader = self._handle
         if self._aligned is not None:
             reader = self._aligned()
@@ -430,7 +456,7 @@ class LogScanner(Committing):
     def _progress(self, wanted: Progressing, positions: list[tuple]) -> Progress:
         def count_rows() -> int:
             latest = OffsetSpec.latest()
-            ends = [self._list_offsets(p, [b], latest)[b] for _, p, b, _ in positions]
+            ends = self._offsets_of([(p, b, latest) for _, p, b, _ in positions])
             return sum(max(0, end - max(0, at[3])) for end, at in zip(ends, positions))
 
         return Progress(wanted, count_rows, self._table._name())
@@ -516,14 +542,17 @@ class LogScanner(Committing):
         starts = _core.positions(self._open_handle())
 
         def work(future: Any) -> Any:
-            ends, left = {}, {}
-            for table, p, b, start in starts:
-                end = self._list_offsets(p, [b], OffsetSpec.latest())[b]
-                if start < 0:
-                    start = self._list_offsets(p, [b], OffsetSpec.earliest())[b]
-                ends[table, p, b] = end
-                if start < end:
-                    left[table, p, b] = end
+            latest, earliest = OffsetSpec.latest(), OffsetSpec.earliest()
+            found_ends = self._offsets_of([(p, b, latest) for _, p, b, _ in starts])
+            firsts = self._resolved(
+                [(p, b, earliest if start < 0 else start) for _, p, b, start in starts]
+            )
+            ends = {entry[:3]: end for entry, end in zip(starts, found_ends)}
+            left = {
+                entry[:3]: ends[entry[:3]]
+                for entry, (_, _, first) in zip(starts, firsts)
+                if first < ends[entry[:3]]
+            }
             shown = self._progress(progress, starts)
             found: list = []
             try:
@@ -554,11 +583,13 @@ class LogScanner(Committing):
     # --- iteration, life ---
 
     def __iter__(self) -> LogScanner:
-        """Endless, as `async for`: records or batches, one after the other; each step waits."""
+        """Endless, as `async for`: records or batches, one after the other; each step waits. With
+        nothing subscribed there is nothing to wait for: that is an error."""
         return self
 
     def __next__(self) -> Any:
         while not self._backlog:
+            self._require_some(_core.positions(self._open_handle()))
             poll = self.poll_record_batch if self._batches else self.poll
             self._backlog.extend(poll(_POLL_MS).result())
         return self._backlog.popleft()
@@ -568,6 +599,7 @@ class LogScanner(Committing):
 
     async def __anext__(self) -> Any:
         while not self._backlog:
+            self._require_some(_core.positions(self._open_handle()))
             if self._batches:
                 self._backlog.extend(await self.poll_record_batch(_POLL_MS))
             else:

@@ -589,3 +589,60 @@ def test_asyncio_user_reads_as_others_do(log_table, run):
         assert table.num_rows == len(frame) == polars.height == 10
 
     run(main())
+
+
+@pytest.mark.parametrize("batches", [False, True])
+def test_iterating_over_nothing_is_an_error(log_table, run, batches):
+    """No rows can come: a step that waits for them would stop the whole event loop."""
+    scan = log_table.new_scan()
+    made = scan.create_record_batch_log_scanner() if batches else scan.create_log_scanner()
+    scanner = made.result(60)
+
+    async def step():
+        return await scanner.__aiter__().__anext__()
+
+    for _ in range(2):
+        with pytest.raises(fluss.FlussError, match="No buckets subscribed"):
+            next(scanner)
+        with pytest.raises(fluss.FlussError, match="No buckets subscribed"):
+            run(step())
+        scanner.subscribe_all()
+        for bucket in scanner.subscribed_buckets():
+            scanner.unsubscribe(bucket.bucket_id)
+
+
+def test_offsets_of_many_buckets_are_asked_for_at_once(connection, database, monkeypatch):
+    """One call for all buckets of a partition, and the partitions are not listed for each."""
+    path = fluss.TablePath(database, "many")
+    schema = fluss.Schema(pa.schema([("id", pa.int32()), ("day", pa.string())]))
+    admin = connection.get_admin()
+    descriptor = fluss.TableDescriptor(schema, bucket_count=2, partition_keys=["day"])
+    admin.create_table(path, descriptor).result(60)
+    for day in range(5):
+        admin.create_partition(path, {"day": str(day)}).result(60)
+    table = connection.get_table(path).result(60)
+    writer = table.new_append().create_writer()
+    for i in range(40):
+        writer.append((i, str(i % 5)))
+    writer.flush().result(60)
+    asked = []
+
+    def note(name):
+        inner = getattr(fluss.FlussAdmin, name)
+
+        def noted(*arguments):
+            asked.append((name, inner(*arguments)))
+            return asked[-1][1]
+
+        monkeypatch.setattr(fluss.FlussAdmin, name, noted)
+
+    note("list_partition_infos")
+    note("list_partition_offsets")
+    scanner = table.new_scan().create_record_batch_log_scanner().result(60)
+    scanner.subscribe_all(fluss.OffsetSpec.timestamp(0))
+    names = [name for name, _ in asked]
+    assert names.count("list_partition_offsets") == 5  # one of each partition, for both buckets
+    assert names.count("list_partition_infos") <= 3
+    assert len(scanner.subscribed_buckets()) == 10
+    assert scanner.to_arrow().num_rows == 40
+    assert sum(scanner.commit("all").result(60).values()) == 40

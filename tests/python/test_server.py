@@ -5,9 +5,8 @@ import copy
 import pickle
 import threading
 
-import pytest
-
 import fluss
+import pytest
 
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, pickle.dumps])
