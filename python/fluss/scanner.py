@@ -34,7 +34,7 @@ from .values import (
 )
 
 _POLL_MS = 1000
-_STOP_S_MAX = 5
+_STOP_TRIES, _STOP_S = 50, 0.1
 
 
 class _Stop:
@@ -43,19 +43,25 @@ class _Stop:
     def __init__(self, future: Any) -> None:
         self.reader: Any = None
         self.stream: Any = None
+        self._future = future
         self._thread, self._left = get_ident(), allocate_lock()
         self._left.acquire()
         FlussFuture.add_done_callback(future, self._on_end)
 
+    def require_wanted(self) -> None:
+        if FlussFuture.cancelled(self._future):
+            raise FlussError("the read was cancelled")
+
     def _on_end(self, future: Any) -> None:
-        if not FlussFuture.cancelled(future):
+        if not FlussFuture.cancelled(future) or get_ident() == self._thread:
             return
-        if self.stream is not None:
-            self.stream.close()
-        elif self.reader is not None:
-            _core.wake(self.reader)
-        if get_ident() != self._thread:
-            self._left.acquire(timeout=_STOP_S_MAX)
+        for _ in range(_STOP_TRIES):  # a wake-up right before the read begins is lost on it
+            if self.stream is not None:
+                self.stream.close()
+            elif self.reader is not None:
+                _core.wake(self.reader)
+            if self._left.acquire(timeout=_STOP_S):
+                break
 
     def __enter__(self) -> _Stop:
         return self
@@ -450,6 +456,7 @@ class LogScanner(Committing):
             reader = self._aligned()
             _core.subscribe(reader, positions)
         stop.reader = reader
+        stop.require_wanted()
         stop.stream = _core.read(reader, None)
         return stop.stream, positions, reader
 

@@ -98,3 +98,24 @@ def test_read_that_is_stopped_leaves_its_scanner(world, scanner, stop, when):
     next_read = scanner.to_arrow()  # refused when the scanner is in use
     server.go_on()
     assert next_read.result(CALL_S_MAX)["x"].to_pylist() == list(range(ROWS))
+
+
+def test_read_that_is_cancelled_before_its_turn_does_not_begin(world, scanner):
+    server, _ = world
+    read, go_on = threading.Event(), threading.Event()
+
+    def wait_at_the_end(rows, total):
+        if rows == total:
+            read.set()
+            assert go_on.wait(CALL_S_MAX)
+
+    first, second = scanner.to_arrow(progress=wait_at_the_end), scanner.to_arrow()
+    assert read.wait(CALL_S_MAX)
+    server.halt()
+    assert second.cancel()
+    go_on.set()
+    assert first.result(CALL_S_MAX).num_rows == ROWS
+    for thread in threading.enumerate():
+        if thread.name == "fluss-read":
+            thread.join(5)
+            assert not thread.is_alive()
