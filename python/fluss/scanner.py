@@ -508,15 +508,18 @@ class LogScanner(Committing):
                 self._finished[make_bucket(*entry[:3])] = entry[3]
         left = self._still_read(positions)
         if left:
-            _core.unsubscribe(self._handle, left)
+            self._unless_closed(_core.unsubscribe, left)
 
     def _go_back(self, positions: list[tuple]) -> None:
         """To where a bounded read began that did not end well."""
+        self._unless_closed(_core.subscribe, self._still_read(positions))
+
+    def _unless_closed(self, change: Callable, positions: list[tuple]) -> None:
+        """Change what is read, which does not matter any more once the connection is closed."""
         import contextlib
 
-        left = self._still_read(positions)
-        with contextlib.suppress(FlussError):  # the connection was closed
-            _core.subscribe(self._handle, left)
+        with contextlib.suppress(FlussError):
+            change(self._handle, positions)
 
     def _still_read(self, positions: list[tuple]) -> list[tuple]:
         """Those of the positions whose buckets were not unsubscribed meanwhile."""

@@ -127,6 +127,19 @@ static void list_scanner(fl_scanner *scanner)
     }
 }
 
+/* Lock: held. Forget the rows that no poll delivers any more. The buckets stay: a bounded read that
+ * is not at its end has to find that out, and so has whoever asks where the reader is. */
+static void drop_fetched(fl_scanner *scanner)
+{
+    for (fl_scan_bucket *bucket = scanner->buckets; bucket != NULL; bucket = bucket->next) {
+        fl_pieces_free(bucket->first);
+        bucket->first = NULL;
+        bucket->last = &bucket->first;
+        scanner->buffered_bytes -= bucket->buffered_bytes;
+        bucket->buffered_bytes = 0;
+    }
+}
+
 /* Thread: loop. */
 static void end_scanner(fl_scanner *scanner)
 {
@@ -145,7 +158,7 @@ static void end_scanner(fl_scanner *scanner)
     scanner->timer = NULL;
     (void)pthread_mutex_lock(&scanner->lock);
     scanner->is_closed = true;
-    free_buckets(scanner);
+    drop_fetched(scanner);
     (void)pthread_mutex_unlock(&scanner->lock);
     fl_scanner_serve(scanner);
 }

@@ -646,3 +646,41 @@ def test_offsets_of_many_buckets_are_asked_for_at_once(connection, database, mon
     assert len(scanner.subscribed_buckets()) == 10
     assert scanner.to_arrow().num_rows == 40
     assert sum(scanner.commit("all").result(60).values()) == 40
+
+
+def scanner_of(servers, table, batches):
+    """A scanner of all rows with a connection of its own."""
+    made = fluss.FlussConnection.create(bootstrap_servers=servers).result(60)
+    opened = made.get_table(table.get_table_path()).result(60)
+    scan = opened.new_scan()
+    future = scan.create_record_batch_log_scanner() if batches else scan.create_log_scanner()
+    scanner = future.result(60)
+    scanner.subscribe_all()
+    return made, scanner
+
+
+@pytest.mark.parametrize("is_read", [False, True])
+def test_closing_the_connection_ends_no_read_early_in_silence(servers, log_table, is_read):
+    """Rows that were not read any more are an error, not an end; after all rows, it is an end."""
+    made, scanner = scanner_of(servers, log_table, batches=True)
+    reader = scanner.to_arrow_batch_reader()
+    left = log_table.to_arrow().num_rows if is_read else 0
+    while left > 0:
+        left -= reader.read_next_batch().num_rows
+    made.close().result(60)
+    if is_read:
+        assert reader.read_all().num_rows == 0
+    else:
+        with pytest.raises(fluss.FlussError, match="the connection is closed"):
+            reader.read_all()
+
+
+def test_a_scanner_of_a_closed_connection_says_so(servers, log_table):
+    """It does not look like one that has nothing to read, or is subscribed to nothing."""
+    made, scanner = scanner_of(servers, log_table, batches=False)
+    made.close().result(60)
+    calls = [lambda: scanner.poll(10).count(), lambda: next(scanner)]
+    calls += [lambda: scanner.commit("reader").result(60)]
+    for call in calls:
+        with pytest.raises(fluss.FlussError, match="the connection is closed"):
+            call()
