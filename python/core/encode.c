@@ -85,6 +85,10 @@ int fc_encode_fail(const fc_encoder *encoder, const char *format, ...)
     va_start(arguments, format);
     PyObject *text = PyUnicode_FromFormatV(format, arguments);
     va_end(arguments);
+    if (text == NULL && PyErr_ExceptionMatches(PyExc_ValueError)) {
+        PyErr_Clear(); /* Python turns no int of thousands of digits into text */
+        text = PyUnicode_FromString("a number of too many digits");
+    }
     if (text != NULL) {
         fc_refuse(encoder->state, "Field '%U': %U", encoder->field, text);
         Py_DECREF(text);

@@ -50,11 +50,17 @@ def flag(value: Any, name: str) -> bool:
     raise TypeError(f"{name} must be bool, not {type(value).__name__}")
 
 
+def shown(value: int) -> str:
+    """An int for the text of an error: Python turns none of thousands of digits into text."""
+    size = value.bit_length()
+    return str(value) if size <= 256 else f"(a number of {size} bits)"
+
+
 def number(value: int, name: str, bits: int = 64) -> int:
     """An int that fits so many bits."""
     require(value, int, name)
     if not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):
-        raise OverflowError(f"{name} {value} does not fit {bits} bits")
+        raise OverflowError(f"{name} {shown(value)} does not fit {bits} bits")
     return value
 
 

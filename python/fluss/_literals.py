@@ -7,6 +7,7 @@ from __future__ import annotations
 import datetime
 import decimal
 
+from ._arguments import number
 from ._typing import Any
 from .errors import FlussError
 
@@ -30,8 +31,8 @@ _MISFITS = {decimal.Decimal: "does not fit", float: "cannot be represented exact
 def literal(value: Any, name: str) -> Any:
     """The value as one that a condition can have; refuses what is none."""
     if isinstance(value, _KINDS):
-        if isinstance(value, int) and not -(2**63) <= value < 2**63:
-            raise OverflowError(f"{value} does not fit 64 bits")
+        if isinstance(value, int) and not isinstance(value, bool):
+            number(value, name)
         if isinstance(value, datetime.datetime) and value != value:
             raise TypeError(f"Unsupported filter literal: {name} is NaT; use is_null()")
         return value

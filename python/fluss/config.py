@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from . import _core
-from ._arguments import require_plain
+from ._arguments import number, require_plain, shown
 from ._typing import Any
 from .errors import FlussError
 
@@ -100,6 +100,8 @@ def _text(key: str, value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (str, int)):
+        if isinstance(value, int):
+            number(value, f"value of {key!r}", 65)
         return require_plain(str(value), f"value of {key!r}")
     raise TypeError(f"value of {key!r} must be str, int or bool, not {type(value).__name__}")
 
@@ -200,10 +202,10 @@ def _int_property(key: str, kind: str) -> property:
     def put(self: Config, value: int) -> None:
         if isinstance(value, bool) or not hasattr(type(value), "__index__"):
             raise TypeError(f"{key} must be int, not {type(value).__name__}")
-        number = value.__index__()
-        if not lowest <= number <= highest:
-            raise OverflowError(f"{key}: {number} is not within {lowest} and {highest}")
-        self._set(key, str(number))
+        given = value.__index__()
+        if not lowest <= given <= highest:
+            raise OverflowError(f"{key}: {shown(given)} is not within {lowest} and {highest}")
+        self._set(key, str(given))
 
     return property(get, put)
 

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from . import _arrow, _core
-from ._arguments import mapping
+from ._arguments import mapping, number
 from ._committing import Committing
 from ._progress import Progress, require_progress
 from ._typing import Any, Progressing, Start
@@ -190,15 +190,15 @@ class LogScanner(Committing):
         """Go on reading a bucket that is read at another offset."""
         self.position(bucket)
         self._require_start(offset, "offset")
-        _, partition, number = self._bucket_key(bucket)
-        self._subscribe([(partition, number, offset)])
+        _, partition, index = self._bucket_key(bucket)
+        self._subscribe([(partition, index, offset)])
 
     def _bucket_key(self, bucket: TableBucket | int, name: str = "bucket") -> tuple[int, int, int]:
         info = self._table._info
         if isinstance(bucket, TableBucket):
             partition = -1 if bucket.partition_id is None else bucket.partition_id
             return (bucket.table_id, partition, bucket.bucket_id)
-        require(bucket, int, name)
+        number(bucket, name, 32)
         if info.is_partitioned():
             raise FlussError(f"{self._table._name()} is partitioned: give a TableBucket")
         return (info.table_id, -1, bucket)
@@ -222,11 +222,9 @@ class LogScanner(Committing):
     def _require_start(offset: Start, name: str = "start_offset") -> None:
         if isinstance(offset, OffsetSpec):
             return
-        require(offset, int, name)
+        number(offset, name)
         if offset < 0 and offset not in (EARLIEST_OFFSET, LATEST_OFFSET):
             raise FlussError(f"{name} {offset} is neither >= 0 nor a known constant")
-        if offset >= 2**63:
-            raise OverflowError(f"{name} {offset} does not fit 64 bits")
 
     def _offsets_of(
         self,
@@ -274,7 +272,7 @@ class LogScanner(Committing):
         info = self._table._info
         for partition, bucket, offset in entries:
             require(partition, int, "partition_id")
-            require(bucket, int, "bucket_id")
+            number(bucket, "bucket_id")
             self._require_start(offset)
             if not 0 <= bucket < info.num_buckets:
                 raise FlussError(f"bucket id {bucket} is out of range: below {info.num_buckets}")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 
-from ._arguments import optional, pairs, require
+from ._arguments import number, optional, pairs, require
 
 EARLIEST_OFFSET = -2
 LATEST_OFFSET = -1
@@ -77,8 +77,8 @@ class TableBucket:
     __slots__ = ("_table", "_partition", "_bucket")
 
     def __init__(self, table_id: int, bucket: int) -> None:
-        require(table_id, int, "table_id")
-        require(bucket, int, "bucket")
+        number(table_id, "table_id")
+        number(bucket, "bucket", 32)
         self._table = table_id
         self._partition = None
         self._bucket = bucket
@@ -86,7 +86,7 @@ class TableBucket:
     @staticmethod
     def with_partition(table_id: int, partition_id: int, bucket: int) -> TableBucket:
         """A bucket of a partition."""
-        require(partition_id, int, "partition_id")
+        number(partition_id, "partition_id")
         made = TableBucket(table_id, bucket)
         made._partition = partition_id
         return made

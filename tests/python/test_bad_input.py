@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 S_MAX = 20
+HUGE = 10**5000  # Python refuses to write it out
 
 
 class Odd:
@@ -37,7 +38,7 @@ class Raises:
 
 
 WRONG = [
-    *[None, True, 5, -1, -7, 2**31, 2**63, 2**70, -(2**70), 1.5, float("nan"), float("inf")],
+    *[None, True, 5, -1, -7, 2**31, 2**63, 2**70, -(2**70), HUGE, 1.5, float("nan"), float("inf")],
     *["", "x", "\0", "\ud800", "x" * 70_000, b"", b"x", bytearray(b"x"), memoryview(b"x")],
     *[
         [],
@@ -236,10 +237,15 @@ def call_wrongly(call, parameter, value, good):
         is_its_own = parameter.name == "progress" and callable(value)  # an error of the callable
         if type(error) is TypeError and parameter.name not in str(error) and not is_its_own:
             return f"TypeError does not name {parameter.name}: {error}"
-        return None if str(error).strip() else f"{error!r} says nothing"
+        is_python_s_own = "int_max_str_digits" in str(error)
+        return None if str(error).strip() and not is_python_s_own else f"{error!r} says nothing"
     except BaseException as error:  # noqa: B036 - that is what is looked for
         return f"{type(error).__name__}: {error}"
     return None
+
+
+def short(value):
+    return "HUGE" if value is HUGE else f"{value!r:.40}"
 
 
 def run_all(where, call, good):
@@ -253,7 +259,7 @@ def run_all(where, call, good):
             complaint = call_wrongly(call, parameter, value, good)
             if complaint is not None:
                 kind = (parameter.name, complaint.split()[0])
-                given = f"{parameter.name}={type(value).__name__} {value!r:.40}"
+                given = f"{parameter.name}={type(value).__name__} {short(value)}"
                 complaints.setdefault(kind, f"{where}({given}): {complaint:.200}")
     return list(complaints.values())
 
@@ -321,11 +327,11 @@ def test_every_setting_with_every_wrong_kind_of_value(name):
             setattr(config, name, value)
         except ALLOWED as error:
             if getattr(config, name) != before:
-                complaints.append(f"{value!r:.40} was refused and is there")
-            if not str(error).strip():
-                complaints.append(f"{value!r:.40}: {error!r} says nothing")
+                complaints.append(f"{short(value)} was refused and is there")
+            if not str(error).strip() or "int_max_str_digits" in str(error):
+                complaints.append(f"{short(value)}: {error!r} says nothing")
         except BaseException as error:  # noqa: B036
-            complaints.append(f"{value!r:.40}: {error!r}")
+            complaints.append(f"{short(value)}: {error!r}")
     assert not complaints, "\n".join(complaints)
 
 
