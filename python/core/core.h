@@ -92,6 +92,8 @@ extern PyType_Spec fc_records_spec, fc_record_spec, fc_batch_spec, fc_stream_spe
 PyObject *fc_raise(const fc_state *state, const fluss_error_t *err);
 /** Raise FlussError with the client's code; format as PyUnicode_FromFormat. Returns NULL. */
 PyObject *fc_refuse(const fc_state *state, const char *format, ...);
+/** tp_getattro of futures: for a public name that is not there, AttributeError says to await. */
+PyObject *fc_future_getattr(PyObject *self, PyObject *name);
 /** Wait without the interpreter lock for a future that this thread owns alone; signals are handled
  * meanwhile. @return 0: ready; -1: an exception is set. The future stays. */
 int fc_wait(fluss_future_t *future);

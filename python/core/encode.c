@@ -369,12 +369,40 @@ static int encode_sequence_row(fc_encoder *encoder, const fc_type *row, PyObject
     return rc;
 }
 
+/* Whether a value is a table or frame, whose items are columns; a column of one is none. */
+static bool is_frame(PyObject *value)
+{
+    PyObject *type = (PyObject *)Py_TYPE(value);
+    return PyObject_HasAttrString(type, "columns") &&
+           (PyObject_HasAttrString(type, "__arrow_c_stream__") ||
+            PyObject_HasAttrString(type, "__arrow_c_array__") ||
+            PyObject_HasAttrString(type, "__dataframe__"));
+}
+
+/* Returns -1. */
+static int refuse_row(const fc_encoder *encoder, PyObject *value, const char *what)
+{
+    PyObject *name = fc_type_name_of(value);
+    if (name != NULL) {
+        const char *advice = is_frame(value) ? ", which may hold many rows: give it to "
+                                               "write_arrow(), delete_arrow() or lookup_many()"
+                                             : "";
+        fc_refuse(encoder->state, "%s must be a dict, list, or tuple; got %U%s", what, name,
+                  advice);
+        Py_DECREF(name);
+    }
+    return -1;
+}
+
 /* Mappings, dataclasses, named tuples, and sequences that are no list or tuple. */
 static int encode_other_row(fc_encoder *encoder, const fc_type *row, PyObject *value,
                             const char *what, fluss_datum_t *out)
 {
     const bool is_text = PyUnicode_Check(value) || PyBytes_Check(value) || PyByteArray_Check(value);
-    if (!is_text && PyObject_HasAttrString(value, "keys")) {
+    if (is_text || is_frame(value)) {
+        return refuse_row(encoder, value, what);
+    }
+    if (PyObject_HasAttrString(value, "keys")) {
         PyObject *dict = PyDict_New();
         int rc = dict == NULL ? -1 : PyDict_Update(dict, value);
         if (rc == 0) {
@@ -387,21 +415,12 @@ static int encode_other_row(fc_encoder *encoder, const fc_type *row, PyObject *v
         return rc;
     }
     bool is_named = false;
-    if (!is_text) {
-        const int rc = fc_encode_named(encoder, row, value, what, out, &is_named);
-        if (is_named || rc != 0) {
-            return rc;
-        }
+    const int rc = fc_encode_named(encoder, row, value, what, out, &is_named);
+    if (is_named || rc != 0) {
+        return rc;
     }
-    if (!is_text && PySequence_Check(value)) {
-        return encode_sequence_row(encoder, row, value, what, out);
-    }
-    PyObject *name = fc_type_name_of(value);
-    if (name != NULL) {
-        fc_refuse(encoder->state, "%s must be a dict, list, or tuple; got %U", what, name);
-        Py_DECREF(name);
-    }
-    return -1;
+    return PySequence_Check(value) ? encode_sequence_row(encoder, row, value, what, out)
+                                   : refuse_row(encoder, value, what);
 }
 
 fluss_datum_t *fc_encode_row(fc_encoder *encoder, const fc_codec *codec, PyObject *row,

@@ -79,3 +79,19 @@ int64_t fc_timeout_of(PyObject *timeout)
     }
     return seconds <= 0 ? 0 : seconds > 1e9 ? -2 : (int64_t)(seconds * 1000 + 0.999);
 }
+
+/* A name that no future has is most likely one of its result. Private names are asked for by
+ * protocols, which want the plain answer. */
+PyObject *fc_future_getattr(PyObject *self, PyObject *name)
+{
+    PyObject *found = PyObject_GenericGetAttr(self, name);
+    if (found != NULL || !PyErr_ExceptionMatches(PyExc_AttributeError) || !PyUnicode_Check(name) ||
+        PyUnicode_ReadChar(name, 0) == '_') {
+        return found;
+    }
+    PyErr_Format(PyExc_AttributeError,
+                 "'fluss.FlussFuture' object has no attribute '%U'; if its result has: await it "
+                 "first, or ask for its result()",
+                 name);
+    return NULL;
+}

@@ -783,6 +783,7 @@ static PyType_Slot future_slots[] = {
     {Py_tp_getset, future_members},
     {Py_am_await, future_await},
     {Py_tp_iter, future_await},
+    {Py_tp_getattro, fc_future_getattr},
     {Py_tp_repr, future_repr},
     {Py_tp_doc, "The result of a call that is under way: await it, or ask for result()."},
     {0, NULL},

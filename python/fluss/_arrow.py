@@ -8,6 +8,7 @@ import sys
 from . import _core
 from ._arguments import require_plain
 from ._typing import Any
+from .errors import FlussError
 
 
 class _SchemaCapsule:
@@ -48,6 +49,40 @@ def one_batch(stream: Any) -> Any:
 
     table = pyarrow.table(stream).combine_chunks()
     return (table.to_batches() or [pyarrow.RecordBatch.from_pylist([], table.schema)])[0]
+
+
+def is_column(value: Any) -> bool:
+    """Whether a value is a series or array of one of the libraries, not a frame."""
+    kind = type(value)
+    is_list = hasattr(kind, "to_pylist") and not hasattr(kind, "columns")
+    return hasattr(kind, "to_frame") or (is_list and _gives_arrow(kind))
+
+
+def is_frame(value: Any) -> bool:
+    """Whether a value has columns by name: a table, a batch, a stream, or a frame of pandas."""
+    return _gives_arrow(type(value)) and not is_column(value)
+
+
+def _gives_arrow(kind: type) -> bool:
+    methods = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
+    return any(hasattr(kind, name) for name in methods)
+
+
+def rows_of(frame: Any, argument: str, names: list[str]) -> tuple:
+    """The values of these columns, which are found by name, as a tuple for each row."""
+    import pyarrow
+
+    if hasattr(frame, "__arrow_c_array__") and not hasattr(frame, "__arrow_c_stream__"):
+        frame = to_batch(frame)
+    elif not isinstance(frame, pyarrow.Table):
+        frame = pyarrow.table(frame)
+    given = frame.schema.names
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise FlussError(f"{argument} lacks the columns {missing}; expected columns: {names}")
+    if any(given.count(name) > 1 for name in names):
+        raise FlussError(f"{argument} has several columns of one name: {given}")
+    return tuple(zip(*(frame.column(name).to_pylist() for name in names)))
 
 
 def to_table(batches: list, schema: Any) -> Any:

@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from . import _core
+from . import _arrow, _core
 from ._arguments import several
 from ._typing import Any
 from .errors import FlussError
-from .futures import FlussFuture
+from .futures import FlussFuture, settled
 from .values import _Answer
 
 _ONE, _MANY, _ALL, _ARROW = range(4)
+_KEYS = "keys or an Arrow table or frame with the key columns"
 
 
 def columns_of(table: Any, columns: Sequence[str]) -> None:
@@ -64,14 +65,31 @@ class Lookuper(_Answer):
         """
         return _core.lookup(self._opened()._handle, self._key, self._row, pk, _ONE)
 
-    def lookup_many(self, pks: Iterable[Any]) -> FlussFuture:
-        """A row or None for each key, in the order of the keys, in one call."""
-        keys = tuple(several(pks, "pks", "keys"))
+    def _keys_of(self, pks: Any) -> tuple:
+        pks = settled(pks)
+        if _arrow.is_frame(pks):
+            return _arrow.rows_of(pks, "pks", self._table._info.get_primary_keys())
+        if _arrow.is_column(pks):
+            raise TypeError(f"pks must be a list of {_KEYS}, not {type(pks).__name__}")
+        return tuple(several(pks, "pks", _KEYS))
+
+    def lookup_many(self, pks: Any) -> FlussFuture:
+        """A row or None for each key, in the order of the keys, in one call.
+
+        Args:
+            pks: keys as of lookup(); or an Arrow table, a frame, or whatever gives Arrow data, with
+                the key columns and perhaps others.
+        """
+        keys = self._keys_of(pks)
         return _core.lookup(self._opened()._handle, self._key, self._row, keys, _MANY)
 
-    def lookup_arrow(self, pks: Iterable[Any]) -> FlussFuture:
-        """The rows that were found, as one Arrow batch."""
-        keys = tuple(several(pks, "pks", "keys"))
+    def lookup_arrow(self, pks: Any) -> FlussFuture:
+        """The rows that were found, as one Arrow batch.
+
+        Args:
+            pks: as of lookup_many().
+        """
+        keys = self._keys_of(pks)
         return _core.lookup(self._opened()._handle, self._key, self._row, keys, _ARROW)
 
     def __repr__(self) -> str:

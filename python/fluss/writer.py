@@ -188,6 +188,8 @@ def _frame(df: Any, schema: Any) -> Any:
             _require_finite(field.name, df[field.name], table[field.name])
         elif types.is_date(field.type) or types.is_time(field.type):
             _require_whole(field.name, df[field.name], table[field.name])
+        elif types.is_timestamp(field.type) and field.type.tz is None:
+            _require_no_zone(field.name, df[field.name])
     return table
 
 
@@ -205,6 +207,18 @@ def _require_whole(name: str, given: Any, stored: Any) -> None:
         raise FlussError(
             f"column {name!r} of the frame is {whole.type}, "
             f"of which {stored.type} would lose a part"
+        )
+
+
+def _require_no_zone(name: str, given: Any) -> None:
+    """A TIMESTAMP would take moments for what a clock shows at them."""
+    import pyarrow
+
+    kind = pyarrow.chunked_array([pyarrow.array(given, from_pandas=True)]).type
+    if pyarrow.types.is_timestamp(kind) and kind.tz is not None:
+        raise FlussError(
+            f"column {name!r} of the frame is {kind}, but TIMESTAMP has no time zone: take it away "
+            "with dt.tz_localize(None), or declare TIMESTAMP_LTZ"
         )
 
 

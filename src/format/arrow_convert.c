@@ -7,16 +7,26 @@
 
 #include "base/alloc.h"
 
+static bool has_zone(const struct ArrowSchemaView *kind)
+{
+    return kind->type == NANOARROW_TYPE_TIMESTAMP && kind->timezone != NULL &&
+           kind->timezone[0] != '\0';
+}
+
 fluss_code_t fl_convert_refuse(const fl_foreign *from, const fl_type *type, fluss_error_t *err)
 {
+    const char *advice = type->root == FLUSS_TIMESTAMP && has_zone(&from->kind)
+                             ? ", which has no time zone; take the column's zone away, or declare "
+                               "TIMESTAMP_LTZ"
+                             : "";
     char found[200];
     (void)ArrowSchemaToString(from->schema, found, sizeof(found), 1);
     fl_buf wanted;
     fl_buf_init(&wanted, 4096);
     const fluss_code_t rc = fl_type_print(type, &wanted, err);
     const fluss_code_t refused =
-        fl_error_argument(err, "Arrow type %s can't become %.*s", found, (int)wanted.size,
-                          rc == 0 ? (const char *)wanted.data : "");
+        fl_error_argument(err, "Arrow type %s can't become %.*s%s", found, (int)wanted.size,
+                          rc == 0 ? (const char *)wanted.data : "", advice);
     fl_buf_deinit(&wanted);
     return refused;
 }
@@ -63,24 +73,9 @@ static enum ArrowTimeUnit unit_of(uint8_t precision)
     return (enum ArrowTimeUnit)((precision + 2u) / 3u);
 }
 
-static bool is_utc(const char *timezone)
-{
-    static const char *const names[] = {"UTC", "utc", "Etc/UTC", "Z", "+00:00", "GMT"};
-    for (size_t i = 0; i < FL_COUNT_OF(names); i++) {
-        if (strcmp(timezone, names[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 bool fl_convert_zone_fits(const struct ArrowSchemaView *kind, const fl_type *type)
 {
-    if (type->root != FLUSS_TIMESTAMP && type->root != FLUSS_TIMESTAMP_LTZ) {
-        return false;
-    }
-    const char *zone = kind->timezone != NULL ? kind->timezone : "";
-    return zone[0] == '\0' || type->root == FLUSS_TIMESTAMP_LTZ || is_utc(zone);
+    return type->root == FLUSS_TIMESTAMP_LTZ || (type->root == FLUSS_TIMESTAMP && !has_zone(kind));
 }
 
 /* Whether a scalar has the very layout of the table's type. */

@@ -20,8 +20,8 @@ typedef struct fl_convert_walk {
 /** Child `index` of a column. */
 FLUSS_CHECKED fluss_code_t fl_foreign_child(const fl_foreign *parent, size_t index,
                                             fl_foreign *child, fluss_error_t *err);
-/** Whether a timestamp with this zone can be one of the type: a wall clock time may come from a UTC
- * instant, an instant from either. */
+/** Whether a timestamp with this zone, or none, can be one of the type: a wall clock time has none;
+ * an instant may have any, and is in UTC without one. */
 bool fl_convert_zone_fits(const struct ArrowSchemaView *kind, const fl_type *type);
 /** "Arrow type int64 can't become INT". */
 fluss_code_t fl_convert_refuse(const fl_foreign *from, const fl_type *type, fluss_error_t *err);

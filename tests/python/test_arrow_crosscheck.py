@@ -289,7 +289,6 @@ ACCEPTED = [
     ("timestamp ns to ms, exact", [-1000000], pa.timestamp("ns"), pa.timestamp("ms"), None),
     ("naive as instant", [5], pa.timestamp("us"), pa.timestamp("us", "UTC"), None),
     ("any zone as instant", [5], pa.timestamp("us", "Asia/Tokyo"), pa.timestamp("us", "UTC"), None),
-    ("UTC as wall clock", [5], pa.timestamp("us", "UTC"), pa.timestamp("us"), None),
     ("null type", [None, None], pa.null(), pa.string(), None),
     ("null type, fixed", [None, None], pa.null(), pa.decimal128(9, 1), None),
     ("null type, nested", [None], pa.null(), pa.struct([("a", pa.list_(pa.int32()))]), None),

@@ -174,14 +174,31 @@ SETTINGS = """
 [mypy]
 [mypy-pyarrow.*]
 ignore_missing_imports = True
-[mypy-pandas.*]
+[mypy-pandas.*,mypy-polars.*]
 ignore_missing_imports = True
 follow_imports = skip
 """
 
 
+TYPES = """
+from typing import assert_type
+import fluss
+
+async def read(scanner: fluss.LogScanner, lookuper: fluss.Lookuper) -> None:
+    for record in scanner:
+        assert_type(record, fluss.ScanRecord | fluss.RecordBatch)
+    async for record in scanner:
+        assert_type(record, fluss.ScanRecord | fluss.RecordBatch)
+    lookuper.lookup_many([(1,), {"id": 2}])
+    lookuper.lookup_many(await scanner.to_arrow())
+    lookuper.lookup_many(5)  # type: ignore[arg-type]
+    lookuper.lookup(5)  # type: ignore[arg-type]
+"""
+
+
 def test_examples_of_pyfluss_type_check(sources, tmp_path):
-    """A program that passes a type checker with pyfluss passes with this package."""
+    """A program that passes a type checker with pyfluss passes with this package, where reads have
+    the types that they say."""
     package = tmp_path / "stubs" / "fluss"
     package.mkdir(parents=True)
     for stub in (TOP / "python" / "fluss").glob("*.pyi"):
@@ -189,8 +206,18 @@ def test_examples_of_pyfluss_type_check(sources, tmp_path):
     (tmp_path / "mypy.ini").write_text(SETTINGS, encoding="utf-8")
     examples = sorted((sources / "bindings" / "python" / "example").glob("*.py"))
     assert len(examples) >= 6
+    examples.append(tmp_path / "types_of_reads.py")
+    examples[-1].write_text(TYPES, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--config-file", "mypy.ini", *map(str, examples)],
+        [
+            sys.executable,
+            "-m",
+            "mypy",
+            "--warn-unused-ignores",
+            "--config-file",
+            "mypy.ini",
+            *map(str, examples),
+        ],
         env=dict(os.environ, MYPYPATH=str(package.parent)),
         capture_output=True,
         text=True,

@@ -12,7 +12,7 @@ SETTINGS = """
 [mypy]
 [mypy-pyarrow.*]
 ignore_missing_imports = True
-[mypy-pandas.*]
+[mypy-pandas.*,mypy-polars.*]
 ignore_missing_imports = True
 follow_imports = skip
 """
