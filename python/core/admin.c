@@ -32,6 +32,19 @@ static PyObject *close_connection(PyObject *module, PyObject *capsule)
     return conn == NULL ? NULL : start(module, fluss_close(conn), FC_RESULT_VOID, NULL);
 }
 
+/** is_untold(future): whether its work goes on, or has failed without anybody having been told */
+static PyObject *is_untold(PyObject *module, PyObject *object)
+{
+    if (!PyObject_TypeCheck(object, fc_state_of(module)->future_type)) {
+        PyErr_SetString(PyExc_TypeError, "expected a FlussFuture");
+        return NULL;
+    }
+    const fc_future *future = (const fc_future *)object;
+    const bool is_open = !fc_future_is_ready(future);
+    return PyBool_FromLong(is_open || (future->status == FC_PENDING &&
+                                       fluss_future_wait(future->pending, 0, NULL) != 0));
+}
+
 /** metrics(conn) -> future of rows, done already */
 static PyObject *metrics(PyObject *module, PyObject *capsule)
 {
@@ -100,6 +113,7 @@ static PyObject *alter_table(PyObject *module, PyObject *args)
 PyMethodDef fc_admin_methods[] = {
     {"connect", connect_to, METH_VARARGS, NULL},
     {"close", close_connection, METH_O, NULL},
+    {"is_untold", is_untold, METH_O, NULL},
     {"metrics", metrics, METH_O, NULL},
     {"create_table", create_table, METH_VARARGS, NULL},
     {"alter_table", alter_table, METH_VARARGS, NULL},

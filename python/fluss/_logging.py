@@ -28,6 +28,11 @@ def _emit(level: int, component: str, text: str) -> None:
     logger.log(_LEVELS.get(level, 20), "%s", text)
 
 
+def warn(component: str, text: str) -> None:
+    """A line of the package's own, where raising is of no use."""
+    _emit(4, component, text)
+
+
 def start() -> Any:
     """Route the log if anybody listens; the route, or None."""
     logging: Any = sys.modules.get("logging")

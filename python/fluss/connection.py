@@ -31,11 +31,14 @@ def _at_exit() -> None:
     until = time.monotonic() + _CLOSING_S_MAX
     soon = time.monotonic() + _LEFT_OPEN_S_MAX
     left = [(_core.close(connection._handle), soon) for connection in list(_open)]
-    for future, limit in [*((future, until) for future in _closing), *left]:
+    closing = [(future, until) for future in _closing if _core.is_untold(future)]
+    for future, limit in [*closing, *left]:
         try:
-            future.exception(max(0.0, limit - time.monotonic()))
+            error = future.exception(max(0.0, limit - time.monotonic()))
         except (TimeoutError, _core.cancelled_error()):
             continue
+        if error is not None:
+            _logging.warn("connection", str(error))
     _closing.clear()
     _logging.stop()
 
@@ -109,16 +112,16 @@ class FlussConnection(_Answer):
         return _core.open_table(self._handle, path, lambda table: FlussTable._of(self, table))
 
     def close(self) -> FlussFuture:
-        """Send what is queued, then close. It starts at once; outside of an event loop the call
-        itself waits."""
-        if self._closed is None:
-            _open.discard(self)
-            self._closed = _core.close(self._handle)
-            _closing[:] = [future for future in _closing if not future.done()]
-            _closing.append(self._closed)
+        """Send what is queued, for at most `request_timeout_ms`, then close. It starts at once;
+        outside of an event loop the call itself waits. Rows that were given up, and of which
+        neither a handle nor a flush told, are told here: the future fails, once, and the
+        connection is closed all the same."""
         closed = self._closed
-        if closed.cancelled():
+        if closed is None or not _core.is_untold(closed):
+            _open.discard(self)
             self._closed = closed = _core.close(self._handle)
+            _closing[:] = [future for future in _closing if _core.is_untold(future)]
+            _closing.append(closed)
         if _core.running_loop() is None:
             closed.result()
         return closed

@@ -421,8 +421,6 @@ void fl_batch_add(fl_batch *batch, fl_ack ack, fl_writer *writer)
 {
     if (ack.future != NULL || ack.group != NULL) {
         batch->acks[batch->ack_count++] = ack;
-    } else {
-        batch->has_silent = true;
     }
     if (batch->writer_count == 0 || batch->writers[batch->writer_count - 1] != writer) {
         batch->writers[batch->writer_count++] = fl_writer_ref(writer);
@@ -452,21 +450,25 @@ void fl_ack_group_part_done(fl_ack_group *group, const fluss_ack_t *ack, const f
     fl_free(group);
 }
 
-/* Whether nobody would learn of a failure of some row: it has no ack, or its ack was dropped. */
-static bool has_unheard(const fl_batch *batch)
+/* Of how many rows nobody would learn that they failed: without an ack, or it was dropped. A part
+ * of an array is a batch of its own. */
+static int64_t count_unheard(const fl_batch *batch)
 {
-    bool is_unheard = batch->has_silent;
-    for (size_t i = 0; i < batch->ack_count && !is_unheard; i++) {
+    int64_t heard = 0;
+    for (size_t i = 0; i < batch->ack_count; i++) {
         const fl_ack *ack = &batch->acks[i];
-        is_unheard = fl_future_is_abandoned(ack->group != NULL ? ack->group->future : ack->future);
+        const fluss_future_t *future = ack->group != NULL ? ack->group->future : ack->future;
+        if (!fl_future_is_abandoned(future)) {
+            heard += ack->group != NULL ? batch->row_count : 1;
+        }
     }
-    return is_unheard;
+    return batch->row_count - heard;
 }
 
 void fl_batch_settle(fl_batch *batch, const fluss_ack_t *ack, const fluss_error_t *err)
 {
     fl_sender *sender = batch->bucket->partition->table->sender;
-    const bool is_unheard = err != NULL && has_unheard(batch);
+    const int64_t unheard_count = err != NULL ? count_unheard(batch) : 0;
     fl_sender_charge(sender, -(int64_t)batch->reserved);
     batch->reserved = 0;
     for (size_t i = 0; i < batch->ack_count; i++) {
@@ -479,13 +481,8 @@ void fl_batch_settle(fl_batch *batch, const fluss_ack_t *ack, const fluss_error_
                                      (fl_value){.kind = FL_VALUE_ACK, .v.ack = *ack});
         }
     }
-    for (size_t i = 0; i < batch->writer_count && is_unheard; i++) {
-        fl_writer *writer = batch->writers[i];
-        (void)pthread_mutex_lock(&writer->lock);
-        if (writer->err.code == 0) {
-            writer->err = *err;
-        }
-        (void)pthread_mutex_unlock(&writer->lock);
+    if (unheard_count > 0) {
+        fl_losses_note(&sender->losses, batch, unheard_count, err);
     }
     fl_metric_add(err == NULL ? &sender->client->metrics.batches_sent
                               : &sender->client->metrics.batches_failed,

@@ -4,6 +4,7 @@
  * Connecting: take the settings, start the loop, find or start an embedded server (on a pool
  * thread), learn the servers. Closing: writers drain, then everything else ends with
  * FLUSS_KIND_CLOSED, then an embedded server that nobody else uses stops. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -143,16 +144,37 @@ typedef struct closing {
     bool is_kept; /* the client's own, freed with it */
 } closing;
 
+/* The error of rows that were given up and of which nobody was told. */
+static bool take_losses(const closing *c, fluss_error_t *err)
+{
+    if (fl_sender_take_losses(c->target->sender, err) == 0) {
+        return false;
+    }
+    if (err->kind == FLUSS_KIND_CLOSED && c->future != NULL) {
+        const size_t used = strlen(err->message);
+        (void)snprintf(err->message + used, sizeof(err->message) - used,
+                       " after %lld ms (request-timeout)", (long long)c->limit_ms);
+    }
+    return true;
+}
+
 /* After `done` the client, and a kept closing with it, may be gone. */
 static void finish_close(closing *c)
 {
     const closing ended = *c;
+    fluss_error_t err;
+    const bool has_losses = take_losses(c, &err);
     if (!ended.is_kept) {
         fl_free(c);
     }
-    if (ended.future != NULL) {
+    if (ended.future != NULL && has_losses) {
+        fl_future_fail(ended.future, &err);
+    } else if (ended.future != NULL) {
         fl_future_complete_void(ended.future);
     } else {
+        if (has_losses) {
+            fl_log(FL_LOG_WARNING, "writer", "%s", err.message);
+        }
         ended.done(ended.context);
     }
     fl_client_unref(ended.client);

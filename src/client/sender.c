@@ -45,6 +45,7 @@ void fl_sender_free(fl_sender *sender)
     if (sender == NULL) {
         return;
     }
+    fl_losses_free(&sender->losses);
     while (sender->tables != NULL) {
         fl_write_table *table = sender->tables;
         sender->tables = table->next;
@@ -359,11 +360,9 @@ static void find_batch(fl_write_bucket *bucket, void *context)
 static void end_flush(fl_flush *flush)
 {
     fl_writer *writer = flush->writer;
-    (void)pthread_mutex_lock(&writer->lock);
-    const fluss_error_t err = writer->err;
-    writer->err = (fluss_error_t){0};
-    (void)pthread_mutex_unlock(&writer->lock);
-    if (err.code != 0) {
+    fluss_error_t err;
+    if (!fl_future_is_abandoned(flush->future) &&
+        fl_losses_take_writer(&flush->client->sender->losses, writer, &err) != 0) {
         fl_future_fail(flush->future, &err);
     } else {
         fl_future_complete_void(flush->future);
@@ -501,6 +500,11 @@ static void close_bucket(fl_write_bucket *bucket, void *context)
     fl_bucket_fail_all(bucket, context);
 }
 
+fluss_code_t fl_sender_take_losses(fl_sender *sender, fluss_error_t *err)
+{
+    return fl_losses_take(&sender->losses, err);
+}
+
 void fl_sender_close(fl_sender *sender, const fluss_error_t *why)
 {
     atomic_store(&sender->is_closed, true);
@@ -515,9 +519,7 @@ void fl_sender_close(fl_sender *sender, const fluss_error_t *why)
         while (table->flushes != NULL) {
             fl_flush *flush = table->flushes;
             table->flushes = flush->next;
-            (void)pthread_mutex_lock(&flush->writer->lock);
             flush->writer->err = flush->writer->err.code != 0 ? flush->writer->err : err;
-            (void)pthread_mutex_unlock(&flush->writer->lock);
             end_flush(flush);
         }
     }

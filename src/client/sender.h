@@ -14,6 +14,9 @@ void fl_sender_free(fl_sender *sender);
 /** Send everything; call `done` when it is acknowledged or the limit has passed. Thread: loop. */
 void fl_sender_drain(fl_sender *sender, int64_t limit_ms, void (*done)(void *context),
                      void *context);
+/** Take what was given up and neither an ack nor a flush has told: the first error, with the number
+ * of rows. @return its code, 0: nothing was. Thread: loop. */
+FLUSS_CHECKED fluss_code_t fl_sender_take_losses(fl_sender *sender, fluss_error_t *err);
 /** Fail what is left. Thread: loop. */
 void fl_sender_close(fl_sender *sender, const fluss_error_t *why);
 #endif

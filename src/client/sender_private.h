@@ -75,7 +75,6 @@ struct fl_batch {
     size_t ack_count, ack_capacity;
     fl_writer **writers; /* of the rows; shared. Their next flush reports what nobody else hears */
     size_t writer_count, writer_capacity;
-    bool has_silent; /* a row without an ack */
     /* loop only */
     int attempts;
     uint64_t turn;    /* in which its bucket's batches are sent; 0: not sent yet */
@@ -146,6 +145,15 @@ struct fl_write_table {
     bool is_replaced; /* its name is that of another table: it never comes back */
 };
 
+/** Rows that were given up without anybody being told; loop. */
+typedef struct fl_losses {
+    fl_writer *writers;          /* shares: those with such rows */
+    int64_t count;               /* of writers that nobody has any more */
+    fluss_error_t err;           /* the first of them, */
+    const fl_write_table *table; /* and where */
+    bool is_mixed;               /* of more than one table */
+} fl_losses;
+
 struct fl_sender {
     fl_client *client;
     pthread_mutex_t lock; /* guards: tables, encoders */
@@ -170,6 +178,7 @@ struct fl_sender {
     void (*drained)(void *context);
     void *drained_context;
     int64_t drain_until_ms;
+    fl_losses losses;
 };
 
 /** A public writer's core. */
@@ -182,9 +191,12 @@ struct fl_writer {
     fl_hash_variant hash;
     uint32_t *given; /* columns that rows give, in the user's order; NULL: all */
     size_t given_count;
-    int32_t *targets;     /* the same, ascending */
-    pthread_mutex_t lock; /* guards: err */
-    fluss_error_t err;    /* of a row without an ack; code 0: none */
+    int32_t *targets; /* the same, ascending */
+    /* loop only */
+    fluss_error_t err;  /* of a row whose failure nobody waits for; code 0: none */
+    int64_t lost_count; /* such rows; those of a batch of several writers count for the first */
+    bool is_loser;      /* in the sender's list */
+    fl_writer *loser_next;
 };
 struct fluss_writer {
     fl_writer *writer; /* shares */
@@ -263,6 +275,16 @@ void fl_sender_check_waiters(fl_write_table *table);
 /** Fail everything that waits in a bucket. */
 void fl_bucket_fail_all(fl_write_bucket *bucket, const fluss_error_t *err);
 fluss_bucket_t fl_write_bucket_id(const fl_write_bucket *bucket);
+
+/* ---- losses.c: loop: what was given up and nobody was told ---- */
+/** The batch was given up, with so many rows of which nobody waits for the end. */
+void fl_losses_note(fl_losses *losses, const fl_batch *batch, int64_t count,
+                    const fluss_error_t *err);
+/** Take the error of a writer, which is told now. @return its code, 0: none */
+fluss_code_t fl_losses_take_writer(fl_losses *losses, fl_writer *writer, fluss_error_t *err);
+/** Take everything: the first error, with the number of rows. @return its code, 0: none */
+fluss_code_t fl_losses_take(fl_losses *losses, fluss_error_t *err);
+void fl_losses_free(fl_losses *losses);
 
 /* ---- route.c: loop: where does a bucket's batch go ---- */
 /** The leader's address; NULL: not known, steps are taken and the bucket is looked at again. */

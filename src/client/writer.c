@@ -23,7 +23,6 @@ void fl_writer_unref(fl_writer *writer)
         fl_table_unref(writer->table);
         fl_free(writer->targets);
         fl_free(writer->given);
-        (void)pthread_mutex_destroy(&writer->lock);
         fl_free(writer);
     }
 }
@@ -38,7 +37,6 @@ static fluss_code_t new_writer(fluss_table_t *table, bool is_keyed, fl_writer **
         return fl_error_nomem(err);
     }
     atomic_init(&writer->refs, 1);
-    (void)pthread_mutex_init(&writer->lock, NULL);
     writer->client = table->client;
     writer->table = fl_table_ref(table->table);
     writer->stream = (fl_stream){.table = writer->table, .is_keyed = is_keyed};
