@@ -23,7 +23,8 @@ static const char usage[] =
     "changelog.\n"
     "\n"
     "      --from earliest|latest|OFFSET   where to start in each bucket; default earliest\n"
-    "  -n, --limit N          at most N rows; 0: all; default 100\n"
+    "  -n, --limit N          at most N rows; 0: all; default 100 in a table,\n"
+    "                         all with --json\n"
     "  -c, --columns A,B      only these columns, in this order\n"
     "      --meta             also bucket, offset, time and kind of change\n"
     "      --follow           go on with rows to come, without limit; implies --json\n"
@@ -39,7 +40,7 @@ typedef struct table_scan {
     cli_remote remote;
     int64_t from, limit, printed;
     size_t left;           /* rows that the last poll gave beyond those printed */
-    bool is_default_limit; /* nobody asked for it, so it is said when it cuts */
+    bool is_default_limit; /* of a table that people read; it is said when it cuts */
     bool has_meta, follows;
     const char *columns[COLUMNS_MAX];
     size_t n_columns;
@@ -309,6 +310,9 @@ static int parse_and_scan(table_scan *scan, int argc, char **argv)
         if (status != -1) {
             return status;
         }
+    }
+    if (scan->is_default_limit && scan->remote.json) {
+        scan->limit = 0;
     }
     fluss_path_t path;
     if (argc - optind != 1 || !cli_parse_path(argv[optind], &path)) {

@@ -71,8 +71,8 @@ static int run(int argc, char **argv)
             return commands[i].run(argc - 1, argv + 1);
         }
     }
-    (void)fprintf(stderr, "fluss: there is no command '%s'\n", argv[1]);
-    return usage(stderr);
+    (void)fprintf(stderr, "fluss: there is no command '%s'\ntry `fluss --help`\n", argv[1]);
+    return 2;
 }
 
 int main(int argc, char **argv)

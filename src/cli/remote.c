@@ -33,6 +33,12 @@ void cli_begin(cli_remote *remote, char **argv, const char *usage)
     optind = 0; /* getopt may have run on another command line before */
 }
 
+static int point_to_help(const cli_remote *remote)
+{
+    (void)fprintf(stderr, "try `%s --help`\n", remote->program);
+    return CLI_USAGE;
+}
+
 int cli_option(cli_remote *remote, int option)
 {
     int64_t seconds;
@@ -59,8 +65,7 @@ int cli_option(cli_remote *remote, int option)
         (void)fputs(remote->usage, stdout);
         return CLI_OK;
     default: /* getopt has said what is wrong */
-        (void)fputs(remote->usage, stderr);
-        return CLI_USAGE;
+        return point_to_help(remote);
     }
 }
 
@@ -84,8 +89,8 @@ int cli_usage(const cli_remote *remote, const char *format, ...)
     va_start(args, format);
     (void)vfprintf(stderr, format, args);
     va_end(args);
-    (void)fprintf(stderr, "\n%s", remote->usage);
-    return CLI_USAGE;
+    (void)fputc('\n', stderr);
+    return point_to_help(remote);
 }
 
 static fluss_code_t set_user(cli_remote *remote, fluss_config_t *config)

@@ -13,7 +13,7 @@ typedef struct cli_trouble cli_trouble;
 typedef struct cli_remote {
     const char *command; /* its name, for error lines */
     char program[64];    /* the same behind "fluss", for those of getopt */
-    const char *usage;   /* printed when the command line is wrong, and for --help */
+    const char *usage;   /* printed for --help */
     const char *servers, *user;
     bool json;
     int64_t timeout_ms;

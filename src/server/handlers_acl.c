@@ -18,7 +18,8 @@ static fluss_code_t check_enabled(const fl_request *req, fluss_error_t *err)
                ? 0
                : fl_error(err, FLUSS_E_SECURITY_DISABLED, FLUSS_KIND_SERVER,
                           "No authorizer is configured ('authorizer.enabled' is false): everyone "
-                          "who can connect may do everything.");
+                          "who can connect may do everything. To have rights, start the server "
+                          "with authorizer.enabled=true.");
 }
 
 /* Whether the user may change the ACLs of the resource that an ACL is about. */

@@ -154,7 +154,7 @@ def test_scan_takes_offset_limit_and_columns(fluss):
     fluss("append", "fluss.part", stdin=lines({"id": i, "v": f"v{i}"} for i in range(200)))
     found = fluss("scan", "fluss.part", "--json", "--from", "150", "-n", "3", "-c", "v,id")
     assert found == '{"v":"v150","id":150}\n{"v":"v151","id":151}\n{"v":"v152","id":152}\n'
-    assert len(rows_of(fluss("scan", "fluss.part", "--json"))) == 100
+    assert len(rows_of(fluss("scan", "fluss.part", "--json"))) == 200
     assert len(rows_of(fluss("scan", "fluss.part", "--json", "--limit", "0"))) == 200
     assert fluss("scan", "fluss.part", "--from", "latest") == ""
     table = fluss("scan", "fluss.part", "-n", "2").splitlines()
@@ -329,14 +329,33 @@ def test_output_that_is_full_is_an_error_and_one_that_closes_is_quiet(fluss, add
     assert (done.stdout, done.stderr) == (b'{"id":0}\n', b"")
 
 
-def test_cut_that_nobody_asked_for_is_said(fluss, address):
+def test_only_a_table_is_cut_and_that_is_said(fluss, address):
     fluss("create-table", "fluss.cut", "id INT")
     fluss("append", "fluss.cut", stdin=lines({"id": i} for i in range(150)))
-    done = run_raw(address, "scan", "fluss.cut", "--json", stdout=subprocess.PIPE)
-    assert len(done.stdout.splitlines()) == 100
+    done = run_raw(address, "scan", "fluss.cut", stdout=subprocess.PIPE)
+    assert len(done.stdout.splitlines()) < 110
     assert b"--limit 0 prints all" in done.stderr
-    done = run_raw(address, "scan", "fluss.cut", "--json", "-n", "100", stdout=subprocess.PIPE)
+    done = run_raw(address, "scan", "fluss.cut", "-n", "100", stdout=subprocess.PIPE)
     assert done.stderr == b""
+
+
+def test_what_scan_prints_as_json_append_reads_as_a_whole(fluss):
+    fluss("create-table", "fluss.whole", "id INT")
+    fluss("create-table", "fluss.copy", "id INT")
+    fluss("append", "fluss.whole", stdin=lines({"id": i} for i in range(250)))
+    fluss("append", "fluss.copy", stdin=fluss("scan", "fluss.whole", "--json"))
+    assert len(rows_of(fluss("scan", "fluss.copy", "--json"))) == 250
+    assert len(rows_of(fluss("scan", "fluss.copy", "--json", "-n", "7"))) == 7
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("scan",), ("scan", "--limit", "x", "a.b"), ("append", "--odd"), ("acl", "list", "--odd")],
+)
+def test_wrong_argument_gives_one_line_and_points_to_the_help(address, arguments):
+    done = run_raw(address, *arguments)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 2)
+    assert done.stderr.endswith(f"try `fluss {arguments[0]} --help`\n".encode())
 
 
 def test_scan_ends_where_a_bucket_has_lost_all_its_rows(tmp_path):
