@@ -502,8 +502,8 @@ def test_rows_without_a_key_go_where_a_leader_is(cluster, connect, kind):
     assert {outcome(writer.append({"id": -1, "note": ""})) for _ in range(12)} == {None}
     with cluster.lock:
         table.of(1).leader = None
-    early = [writer.write_arrow_batch(one_row(i)) for i in range(6)]
     refreshed = len(cluster.asked("GET_METADATA"))
+    early = [writer.write_arrow_batch(one_row(i)) for i in range(6)]
     cluster.wait_until(lambda: len(cluster.asked("GET_METADATA")) > refreshed, "the client noticed")
     assert {outcome(writer.append({"id": i, "note": ""})) for i in range(6, 60)} == {None}
     with cluster.lock:
