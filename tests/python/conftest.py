@@ -3,6 +3,7 @@
 
 import asyncio
 import os
+import signal
 import sys
 import uuid
 from pathlib import Path
@@ -17,6 +18,12 @@ if (PACKAGE / "fluss").is_dir():
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(PACKAGE), inherited]))
 
 CALL_S_MAX = 60
+
+
+def pytest_configure(config):
+    """Ctrl-C as in the foreground: a job in the background has it ignored."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
