@@ -105,8 +105,8 @@ def cmocka_tally(entry):
 
 
 def pytest_tally(name, command, env, cwd, may_crash_at_exit=False):
-    """Run pytest and count from its JUnit file; a run that broke off is a failure more. A package of
-    others may end its process by a signal after its last test: that is told, and no failure."""
+    """Run pytest and count from its JUnit file; a run that broke off is a failure more. A package
+    of others may end its process by a signal after its last test: told, and no failure."""
     tally = Tally(name)
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
