@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signals as a program has them that is started in the foreground. A job in the background, or under
-nohup, has some of them ignored, which the programs under test would inherit and keep so."""
+"""Signals as a program has them that is started in the foreground. A job in the background, or
+under nohup, has some of them ignored, which the programs under test would inherit and keep so."""
 
 import signal
 
