@@ -375,3 +375,31 @@ void fl_metadata_free(fl_metadata *metadata)
     fl_metadata_clear(metadata);
     fl_free(metadata);
 }
+
+/* ---- the coordinator ---- */
+
+fluss_code_t fl_metadata_ask_coordinator(fl_metadata *metadata, fl_api_key key, const void *message,
+                                         fl_call_done done, void *context, fluss_error_t *err)
+{
+    const fl_client *client = metadata->client;
+    const char *address = fl_metadata_coordinator(metadata);
+    if (address == NULL) {
+        return fl_error(err, FLUSS_E_NETWORK_EXCEPTION, FLUSS_KIND_NETWORK,
+                        "the cluster names no coordinator");
+    }
+    const fl_call_spec spec = {
+        .address = address,
+        .key = key,
+        .message = message,
+        .timeout_ms = client->config->request_timeout_ms.number,
+        .done = done,
+        .context = context,
+    };
+    return fl_rpc_call(client->rpc, &spec, err);
+}
+
+fl_msg_pb_table_path fl_metadata_path(const char *database, const char *table)
+{
+    return (fl_msg_pb_table_path){.database_name = fl_slice_str(database),
+                                  .table_name = fl_slice_str(table)};
+}

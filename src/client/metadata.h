@@ -5,6 +5,7 @@
 #ifndef FL_METADATA_H
 #define FL_METADATA_H
 #include "client/client.h"
+#include "protocol/messages.h"
 
 enum { FL_NO_LEADER = -1, FL_NO_PARTITION = -1 };
 
@@ -52,6 +53,12 @@ FLUSS_CHECKED fluss_code_t fl_metadata_refresh(fl_metadata *metadata, fl_metadat
                                                fluss_error_t *err);
 /** Address of the coordinator; NULL: not known. Borrowed until the next refresh. */
 const char *fl_metadata_coordinator(const fl_metadata *metadata);
+/** Send a request to the coordinator; `done` as in fl_call_spec. No coordinator known: an error. */
+FLUSS_CHECKED fluss_code_t fl_metadata_ask_coordinator(fl_metadata *metadata, fl_api_key key,
+                                                       const void *message, fl_call_done done,
+                                                       void *context, fluss_error_t *err);
+/** A table's path in a message; views both texts. */
+fl_msg_pb_table_path fl_metadata_path(const char *database, const char *table);
 /** Address of a tablet server, another one each time; NULL: none known. */
 const char *fl_metadata_any_server(fl_metadata *metadata);
 /** Address of a server by id; NULL: not known. */

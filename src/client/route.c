@@ -186,28 +186,12 @@ static size_t split_name(const fl_write_partition *partition, fl_msg_pb_key_valu
     return count;
 }
 
-static fl_msg_pb_table_path path_of(const fl_write_table *table)
-{
-    return (fl_msg_pb_table_path){.database_name = fl_slice_str(table->database),
-                                  .table_name = fl_slice_str(table->name)};
-}
-
+/* The coordinator's answer goes to `done`, with the partition. */
 static fluss_code_t ask_coordinator(fl_write_partition *partition, fl_api_key key,
                                     const void *message, fl_call_done done, fluss_error_t *err)
 {
-    const fl_client *client = partition->table->sender->client;
-    const char *address = fl_metadata_coordinator(client->metadata);
-    const fl_call_spec spec = {
-        .address = address,
-        .key = key,
-        .message = message,
-        .timeout_ms = client->config->request_timeout_ms.number,
-        .done = done,
-        .context = partition,
-    };
-    return address != NULL ? fl_rpc_call(client->rpc, &spec, err)
-                           : fl_error(err, FLUSS_E_NETWORK_EXCEPTION, FLUSS_KIND_NETWORK,
-                                      "the cluster names no coordinator");
+    return fl_metadata_ask_coordinator(partition->table->sender->client->metadata, key, message,
+                                       done, partition, err);
 }
 
 /* The name is the table's own: make the partition. */
@@ -216,7 +200,7 @@ static fluss_code_t send_create(fl_write_partition *partition, fluss_error_t *er
     const fl_write_table *table = partition->table;
     fl_msg_pb_key_value pairs[FL_PARTITION_KEY_COUNT_MAX];
     const fl_msg_create_partition_request request = {
-        .table_path = path_of(table),
+        .table_path = fl_metadata_path(table->database, table->name),
         .partition_spec = {.partition_key_values = pairs,
                            .partition_key_values_count =
                                split_name(partition, pairs, table->partition_key_count)},
@@ -258,7 +242,8 @@ static bool create_partition(fl_write_partition *partition)
         table->partition_key_count > FL_PARTITION_KEY_COUNT_MAX) {
         return false;
     }
-    const fl_msg_get_table_info_request request = {.table_path = path_of(table)};
+    const fl_msg_get_table_info_request request = {
+        .table_path = fl_metadata_path(table->database, table->name)};
     fluss_error_t err;
     partition->is_being_made =
         ask_coordinator(partition, FL_API_GET_TABLE_INFO, &request, on_owner, &err) == 0;

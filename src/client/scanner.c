@@ -589,8 +589,7 @@ static void ask_partitions(fl_op *op)
             const char *address = fl_metadata_coordinator(op->client->metadata);
             fluss_error_t err;
             s->request = (fl_msg_list_partition_infos_request){
-                .table_path = {.database_name = fl_slice_str(table->database),
-                               .table_name = fl_slice_str(table->name)}};
+                .table_path = fl_metadata_path(table->database, table->name)};
             if ((address == NULL ? fl_error(&err, FLUSS_E_NETWORK_EXCEPTION, FLUSS_KIND_NETWORK,
                                             "the cluster names no coordinator")
                                  : fl_op_call(op, address, FL_API_LIST_PARTITION_INFOS, &s->request,

@@ -89,32 +89,6 @@ static void end_fetch(schema_fetch *f, const fluss_error_t *err)
     free_fetch(f);
 }
 
-static fluss_code_t ask_coordinator(schema_fetch *f, fl_api_key key, const void *message,
-                                    fl_call_done done, fluss_error_t *err)
-{
-    const fl_client *client = f->table->client;
-    const char *address = fl_metadata_coordinator(client->metadata);
-    if (address == NULL) {
-        return fl_error(err, FLUSS_E_NETWORK_EXCEPTION, FLUSS_KIND_NETWORK,
-                        "the cluster names no coordinator");
-    }
-    const fl_call_spec spec = {
-        .address = address,
-        .key = key,
-        .message = message,
-        .timeout_ms = client->config->request_timeout_ms.number,
-        .done = done,
-        .context = f,
-    };
-    return fl_rpc_call(client->rpc, &spec, err);
-}
-
-static fl_msg_pb_table_path path_of(const fl_table *table)
-{
-    return (fl_msg_pb_table_path){.database_name = fl_slice_str(table->database),
-                                  .table_name = fl_slice_str(table->name)};
-}
-
 static void on_owner(void *context, const fl_reply *reply, const fluss_error_t *failure,
                      bool was_sent)
 {
@@ -156,8 +130,10 @@ static void on_schema(void *context, const fl_reply *reply, const fluss_error_t 
         rc = fl_schema_from_json(response->schema_json, &f->schema, &err);
     }
     if (rc == 0) {
-        const fl_msg_get_table_info_request request = {.table_path = path_of(f->table)};
-        rc = ask_coordinator(f, FL_API_GET_TABLE_INFO, &request, on_owner, &err);
+        const fl_msg_get_table_info_request request = {
+            .table_path = fl_metadata_path(f->table->database, f->table->name)};
+        rc = fl_metadata_ask_coordinator(f->table->client->metadata, FL_API_GET_TABLE_INFO,
+                                         &request, on_owner, f, &err);
     }
     if (rc != 0) {
         end_fetch(f, &err);
@@ -174,11 +150,12 @@ fluss_code_t fl_table_fetch_schema(fl_table *table, int32_t schema_id, fl_table_
     *f = (schema_fetch){
         .table = fl_table_ref(table), .schema_id = schema_id, .done = done, .context = context};
     const fl_msg_get_table_schema_request request = {
-        .table_path = path_of(table),
+        .table_path = fl_metadata_path(table->database, table->name),
         .has_schema_id = true,
         .schema_id = schema_id,
     };
-    const fluss_code_t rc = ask_coordinator(f, FL_API_GET_TABLE_SCHEMA, &request, on_schema, err);
+    const fluss_code_t rc = fl_metadata_ask_coordinator(
+        f->table->client->metadata, FL_API_GET_TABLE_SCHEMA, &request, on_schema, f, err);
     if (rc != 0) {
         free_fetch(f);
     }
