@@ -503,10 +503,10 @@ def test_rows_without_a_key_go_where_a_leader_is(cluster, connect, kind):
     with cluster.lock:
         table.of(1).leader = None
     refreshed = len(cluster.asked("GET_METADATA"))
-    early = [writer.write_arrow_batch(one_row(i)) for i in range(6)]
+    early = [writer.write_arrow_batch(one_row(i)) for i in range(60)]  # "sticky" draws: 1 in 2 each
     cluster.wait_until(lambda: len(cluster.asked("GET_METADATA")) > refreshed, "the client noticed")
-    assert {outcome(writer.append({"id": i, "note": ""})) for i in range(6, 60)} == {None}
+    assert {outcome(writer.append({"id": i, "note": ""})) for i in range(60, 120)} == {None}
     with cluster.lock:
         table.of(1).leader = 2
     assert {outcome(handle) for handle in early} == NONE_FAILED
-    assert sum(table.of(i).end for i in range(3)) == 12 + 60
+    assert sum(table.of(i).end for i in range(3)) == 12 + 120
