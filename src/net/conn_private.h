@@ -18,7 +18,7 @@ typedef struct fl_conn_output {
     struct fl_conn_output *next;
 } fl_conn_output;
 
-typedef struct fl_conn_connect {
+typedef struct fl_conn_connect_state {
     uv_getaddrinfo_t resolver;
     struct addrinfo *addresses, *next; /* next: to be tried */
     char reason[160];                  /* why the last attempt failed */
@@ -47,7 +47,7 @@ struct fl_conn {
     fl_frame *frame; /* under construction; size bytes are filled */
     size_t frame_size;
     fl_buf held; /* read, but not yet delivered: reading is paused */
-    bool is_paused, is_delivering, is_resume_posted;
+    bool is_paused, is_resume_posted;
     fl_task resume;
 
     /* Output. */

@@ -21,7 +21,6 @@ static void deliver(fl_conn *conn)
 static void refuse_length(fl_conn *conn, int32_t length)
 {
     conn->is_paused = true; /* no more input is understood */
-    fl_buf_reset(&conn->held);
     if (conn->events->on_bad_length != NULL) {
         conn->events->on_bad_length(conn, length, conn->context);
     } else {
@@ -126,10 +125,8 @@ static bool read_once(fl_conn *conn)
 
 void fl_conn_on_readable(fl_conn *conn)
 {
-    conn->is_delivering = true;
     for (int i = 0; i < READS_PER_TURN_MAX && !conn->is_paused && read_once(conn); i++) {
     }
-    conn->is_delivering = false;
 }
 
 void fl_conn_pause(fl_conn *conn)

@@ -269,6 +269,19 @@ def test_more_requests_than_allowed_in_flight_wait_their_turn(server):
             assert fetched(connection.answer(request_id)[1])["records"] == b""
 
 
+def test_a_wrong_length_behind_requests_that_wait_their_turn_is_refused(server):
+    waiting = fetch(server.table_id, 0, bucket=1, wait_ms=200)
+    key, request, _ = API["FETCH_LOG"]
+    body = encode(request, waiting)
+    asked = struct.pack(">ihhi", 8 + len(body), key, 0, 1) + body
+    with server.connect() as connection:
+        connection.send_raw(asked * 300 + struct.pack(">i", -1) + asked)
+        kinds = [kind for kind, _, _ in drained(connection)]
+        assert kinds[0] == SUCCESS
+        assert kinds[-1] == FAILURE
+        assert kinds.count(FAILURE) == 1
+
+
 def test_a_batch_larger_than_the_fetch_limit_is_served(server):
     with server.connect() as connection:
         data = batch(bytes(2 << 20))

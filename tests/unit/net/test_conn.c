@@ -48,7 +48,8 @@ static void send_frame(fl_conn *conn, const uint8_t *data, size_t size)
 /* ---- the echo server ---- */
 
 typedef struct echo {
-    fl_task task;
+    fl_task task, resume;
+    fl_conn *paused; /* NULL: none */
     fl_loop *loop;
     fl_listener *listener;
     const char *address;
@@ -63,9 +64,18 @@ static void echo_frame(fl_conn *conn, fl_frame *frame, void *context)
     echo *self = context;
     send_frame(conn, frame->data, frame->size);
     fl_frame_unref(frame);
-    if (self->pauses) { /* every frame: the rest of what was read waits */
+    if (self->pauses) { /* every frame: the rest of what was read waits for the loop's next turn */
         fl_conn_pause(conn);
-        fl_conn_resume(conn);
+        self->paused = conn;
+        fl_loop_post(self->loop, &self->resume);
+    }
+}
+
+static void echo_resume(fl_task *task)
+{
+    echo *self = FL_CONTAINER_OF(task, echo, resume);
+    if (self->paused != NULL) {
+        fl_conn_resume(self->paused);
     }
 }
 
@@ -80,10 +90,10 @@ static void echo_bad_length(fl_conn *conn, int32_t length, void *context)
 
 static void echo_closed(fl_conn *conn, const fluss_error_t *why, void *context)
 {
-    (void)conn;
     (void)why;
     echo *self = context;
     self->open_count--;
+    self->paused = self->paused == conn ? NULL : self->paused;
 }
 
 static const fl_conn_events echo_events = {
@@ -113,7 +123,7 @@ static void echo_run(fl_task *task)
 
 static void echo_start(echo *self, const char *address)
 {
-    *self = (echo){.task.run = echo_run, .address = address};
+    *self = (echo){.task.run = echo_run, .resume.run = echo_resume, .address = address};
     sem_init(&self->ready, 0, 0);
     assert_int_equal(fl_loop_new("echo", &self->loop, NULL), 0);
     fl_loop_post(self->loop, &self->task);
@@ -301,41 +311,63 @@ static void an_address_in_use_is_named(void **state)
     echo_stop(&first);
 }
 
-/* A raw socket sends a length; what comes back, up to the end of the connection. */
+/* Send bytes by a raw socket. @param answer filled with what comes back, up to the end of the
+ * connection, as text */
+static void exchange(const echo *server, const uint8_t *bytes, size_t size, char answer[static 64])
+{
+    char host[64];
+    uint16_t port;
+    assert_int_equal(
+        fl_address_parse(fl_listener_address(server->listener), host, sizeof(host), &port, NULL),
+        0);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    uint8_t to[16] = {2, 0, (uint8_t)(port >> 8), (uint8_t)port, 127, 0, 0, 1};
+    assert_int_equal(connect(fd, (struct sockaddr *)(void *)to, sizeof(to)), 0);
+    assert_int_equal(write(fd, bytes, size), size);
+    size_t filled = 0;
+    ssize_t got;
+    while ((got = read(fd, answer + filled, 63 - filled)) > 0) {
+        filled += (size_t)got;
+    }
+    answer[filled] = '\0';
+    (void)close(fd);
+}
+
+static const int32_t bad_lengths[] = {0, -1, INT32_MIN, FRAME_SIZE_MAX + 1, INT32_MAX};
+
 static void bad_lengths_are_answered_and_cost_no_memory(void **state)
 {
     (void)state;
-    static const int32_t lengths[] = {0, -1, INT32_MIN, FRAME_SIZE_MAX + 1, INT32_MAX};
     echo server;
-    char path[] = "/tmp/fl_net_XXXXXX";
-    assert_non_null(mkdtemp(path));
-    char address[64];
-    (void)snprintf(address, sizeof(address), "127.0.0.1:0");
-    echo_start(&server, address);
-    for (size_t i = 0; i < FL_COUNT_OF(lengths); i++) {
-        char host[64];
-        uint16_t port;
-        assert_int_equal(
-            fl_address_parse(fl_listener_address(server.listener), host, sizeof(host), &port, NULL),
-            0);
-        const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        uint8_t to[16] = {2, 0, (uint8_t)(port >> 8), (uint8_t)port, 127, 0, 0, 1};
-        assert_int_equal(connect(fd, (struct sockaddr *)(void *)to, sizeof(to)), 0);
+    echo_start(&server, "127.0.0.1:0");
+    for (size_t i = 0; i < FL_COUNT_OF(bad_lengths); i++) {
         uint8_t prefix[4];
-        fl_store_be32(prefix, (uint32_t)lengths[i]);
-        assert_int_equal(write(fd, prefix, sizeof(prefix)), 4);
         char answer[64] = "", expected[64];
-        size_t filled = 0;
-        ssize_t got;
-        while ((got = read(fd, answer + filled, sizeof(answer) - 1 - filled)) > 0) {
-            filled += (size_t)got;
-        }
-        (void)snprintf(expected, sizeof(expected), "bad %d", (int)lengths[i]);
+        fl_store_be32(prefix, (uint32_t)bad_lengths[i]);
+        exchange(&server, prefix, sizeof(prefix), answer);
+        (void)snprintf(expected, sizeof(expected), "bad %d", (int)bad_lengths[i]);
         assert_string_equal(answer + 4, expected);
-        (void)close(fd);
     }
     echo_stop(&server);
-    (void)rmdir(path);
+}
+
+static void a_bad_length_among_held_frames_is_answered(void **state)
+{
+    (void)state;
+    echo server;
+    echo_start(&server, "127.0.0.1:0");
+    server.pauses = true;
+    for (size_t i = 0; i < FL_COUNT_OF(bad_lengths); i++) {
+        uint8_t bytes[] = {0, 0, 0, 1, 'a', 0, 0, 0, 1, 'b', 0, 0, 0, 0, 'm', 'o', 'r', 'e'};
+        char answer[64] = "", expected[64];
+        fl_store_be32(bytes + 10, (uint32_t)bad_lengths[i]);
+        exchange(&server, bytes, sizeof(bytes), answer);
+        (void)snprintf(expected, sizeof(expected), "bad %d", (int)bad_lengths[i]);
+        assert_int_equal(answer[4], 'a');
+        assert_int_equal(answer[9], 'b');
+        assert_string_equal(answer + 14, expected);
+    }
+    echo_stop(&server);
 }
 
 int main(void)
@@ -347,6 +379,7 @@ int main(void)
         cmocka_unit_test(failures_to_connect_name_address_and_reason),
         cmocka_unit_test(an_address_in_use_is_named),
         cmocka_unit_test(bad_lengths_are_answered_and_cost_no_memory),
+        cmocka_unit_test(a_bad_length_among_held_frames_is_answered),
     };
     const int64_t live = fl_alloc_live_count();
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
