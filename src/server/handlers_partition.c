@@ -21,9 +21,10 @@ static fl_slice find_value(const fl_msg_pb_partition_spec *spec, const char *key
     return (fl_slice){0};
 }
 
-/* The values of a spec in key order, checked. @param values room for one each key */
-static fluss_code_t read_spec(const fl_table_info *info, const fl_msg_pb_partition_spec *spec,
-                              bool is_create, fl_slice *values, fluss_error_t *err)
+/* The values of a spec in key order, checked. @param values in the request's arena */
+static fluss_code_t read_spec(fl_request *req, const fl_table_info *info,
+                              const fl_msg_pb_partition_spec *spec, bool is_create,
+                              fl_slice **values, fluss_error_t *err)
 {
     const fl_table_desc *desc = info->desc;
     if (spec->partition_key_values_count != desc->partition_key_count) {
@@ -32,20 +33,22 @@ static fluss_code_t read_spec(const fl_table_info *info, const fl_msg_pb_partiti
                         info->database, info->name, desc->partition_key_count,
                         spec->partition_key_values_count);
     }
+    *values = fl_arena_array(&req->arena, desc->partition_key_count, sizeof(**values));
+    if (*values == NULL) {
+        return fl_error_nomem(err);
+    }
     for (size_t i = 0; i < desc->partition_key_count; i++) {
-        values[i] = find_value(spec, desc->partition_keys[i]);
-        if (values[i].data == NULL) {
+        (*values)[i] = find_value(spec, desc->partition_keys[i]);
+        if ((*values)[i].data == NULL) {
             return fl_error(err, FLUSS_E_PARTITION_SPEC_INVALID, FLUSS_KIND_SERVER,
                             "The partition spec does not contain the partition key '%s' of table "
                             "%s.%s.",
                             desc->partition_keys[i], info->database, info->name);
         }
-        FL_TRY(fl_rules_check_partition_value(values[i], is_create, err));
+        FL_TRY(fl_rules_check_partition_value((*values)[i], is_create, err));
     }
     return 0;
 }
-
-enum { NAME_PARTS_MAX = 64 };
 
 static fluss_code_t join_name(fl_arena *arena, const fl_slice *values, size_t count, fl_slice *name,
                               fluss_error_t *err)
@@ -152,17 +155,9 @@ static fluss_code_t plan_create(fl_request *req, fl_kv_write *write, partition_s
                                 fluss_error_t *err)
 {
     const fl_msg_create_partition_request *asked = req->message;
-    fl_slice values[NAME_PARTS_MAX], name;
-    FL_TRY(fl_find_table(req, &asked->table_path, &state->table, err));
-    if (!state->table->info->is_partitioned) {
-        return fl_error(err, FLUSS_E_TABLE_NOT_PARTITIONED, FLUSS_KIND_SERVER,
-                        "Only partitioned table support create partition.");
-    }
-    if (state->table->info->desc->partition_key_count > NAME_PARTS_MAX) {
-        return fl_error(err, FLUSS_E_PARTITION_SPEC_INVALID, FLUSS_KIND_SERVER,
-                        "more than %d partition keys", (int)NAME_PARTS_MAX);
-    }
-    FL_TRY(read_spec(state->table->info, &asked->partition_spec, true, values, err));
+    fl_slice *values, name;
+    FL_TRY(fl_find_partitioned(req, &asked->table_path, &state->table, err));
+    FL_TRY(read_spec(req, state->table->info, &asked->partition_spec, true, &values, err));
     FL_TRY(check_create(req, state->table, values, &name, err));
     state->partition =
         fl_partition_new(fl_catalog_new_partition_id(fl_request_server(req)->catalog, write), name);
@@ -217,14 +212,10 @@ static void drop_committed(fl_change *change)
 static fluss_code_t find_dropped(fl_request *req, partition_state *state, fluss_error_t *err)
 {
     const fl_msg_drop_partition_request *asked = req->message;
-    fl_slice values[NAME_PARTS_MAX], name;
-    FL_TRY(fl_find_table(req, &asked->table_path, &state->table, err));
+    fl_slice *values, name;
+    FL_TRY(fl_find_partitioned(req, &asked->table_path, &state->table, err));
     const fl_table_info *info = state->table->info;
-    if (!info->is_partitioned) {
-        return fl_error(err, FLUSS_E_TABLE_NOT_PARTITIONED, FLUSS_KIND_SERVER,
-                        "Only partitioned table support drop partition.");
-    }
-    FL_TRY(read_spec(info, &asked->partition_spec, false, values, err));
+    FL_TRY(read_spec(req, info, &asked->partition_spec, false, &values, err));
     FL_TRY(join_name(&req->arena, values, info->desc->partition_key_count, &name, err));
     state->partition = fl_table_partition(state->table, name);
     if (state->partition == NULL) {

@@ -453,6 +453,21 @@ def partition(name, spec, ignore=False):
     }
 
 
+def test_a_table_may_have_many_partition_keys(connection):
+    spec = {f"k{i}": str(i) for i in range(400)}
+    desc = table({name: "STRING" for name in spec}, partitions=list(spec))
+    connection.ask("CREATE_TABLE", create("many_keys", desc))
+    refused(connection, "DROP_PARTITION", partition("many_keys", spec), 36, "k0=0/k1=1")
+    connection.ask("CREATE_PARTITION", partition("many_keys", spec))
+    request = {"table_path": path_of("many_keys")}
+    found = connection.ask("LIST_PARTITION_INFOS", request)["partitions_info"]
+    assert [each["partition_spec"] for each in found] == [
+        partition("many_keys", spec)["partition_spec"]
+    ]
+    connection.ask("DROP_PARTITION", partition("many_keys", spec))
+    assert connection.ask("LIST_PARTITION_INFOS", request)["partitions_info"] == []
+
+
 TIMES = [
     ("YEAR", "2031", ["0000", "31", "2031x"]),
     ("QUARTER", "20314", ["20310", "20315", "2031"]),
