@@ -44,7 +44,7 @@ static void join(const char *path, const char *name, char joined[static FL_PATH_
     (void)snprintf(joined, FL_PATH_SIZE, "%s/%s", path, name);
 }
 
-/** Read a small text file. @param size 0: missing or empty; -1 as return: errno says why */
+/** Read a small text file. @param text terminated; "": missing or empty. @return 0 or an errno */
 static int read_small(const char *path, const char *name, char text[static SMALL_FILE_SIZE])
 {
     char joined[FL_PATH_SIZE];
