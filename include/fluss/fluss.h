@@ -16,6 +16,7 @@
  *   consumer at a time. Configurations, schemas and predicates have one thread while being built.
  * - "Source" names the class and method of the Java client whose behaviour a function keeps;
  *   "ours" where it has none.
+ * - pthread_cancel ends a thread before or after a wait of the library, not inside.
  * - After fork the child's handles answer FLUSS_KIND_STATE; it may connect anew.
  * - Text is UTF-8. Functions of this library never end the process on bad input. */
 #ifndef FLUSS_H

@@ -27,11 +27,13 @@ FLUSS_API fluss_future_t *fluss_connect(const fluss_config_t *config);
 
 /**
  * Send what writers queued, for at most `request-timeout` (30 s by default), then end every other
- * call with FLUSS_KIND_CLOSED. The handle stays valid until it is freed; a second close succeeds.
+ * call with FLUSS_KIND_CLOSED. The handle stays valid until it is freed. A close beside one under
+ * way ends with it; a later one succeeds at once.
  *
  * @return -> void. The first error of rows that were given up, when neither a future that somebody
- *         holds nor a flush told of them, with the number of rows; it is told once, and the
- *         connection is closed all the same. FLUSS_KIND_STATE: this is the child of a fork
+ *         holds nor a flush told of them, with the number of rows; it is told once, to the first
+ *         close that is still waited for, and the connection is closed all the same.
+ *         FLUSS_KIND_STATE: this is the child of a fork
  * Thread: any. Source: Connection.close.
  */
 FLUSS_API fluss_future_t *fluss_close(fluss_conn_t *conn);

@@ -11,8 +11,10 @@ extern "C" {
 
 /* ---- futures ---- */
 
-/** Runs once, on a library thread, or at once when the future is ready already. Must not block nor
- * wait for a future; may start calls and may free the future. */
+/** Runs once, on a library thread, or at once when the future is ready already. May start calls,
+ * and free the future and any handle. Must not block, for the connection stands still meanwhile.
+ * Calls that would wait do not: a wait is FLUSS_KIND_STATE, a write FLUSS_KIND_TIMEOUT when the
+ * buffer is full, fluss_queue_next false. */
 typedef void (*fluss_ready_fn)(fluss_future_t *future, void *user);
 
 /**
@@ -28,7 +30,8 @@ FLUSS_API bool fluss_future_ready(const fluss_future_t *future);
  *
  * @param timeout_ms  milliseconds; < 0: without limit
  * @return 0: ready, successful; the future's own error; FLUSS_KIND_TIMEOUT, the future goes on;
- *         FLUSS_KIND_STATE in the child of a fork, where a call of the parent does not end
+ *         FLUSS_KIND_STATE in a callback, and in the child of a fork, where a call of the parent
+ *         does not end
  * Thread: any but a library thread. Source: CompletableFuture.get.
  */
 FLUSS_API fluss_code_t fluss_future_wait(fluss_future_t *future, int64_t timeout_ms,
@@ -64,7 +67,8 @@ FLUSS_API void fluss_future_to_queue(fluss_future_t *future, fluss_queue_t *queu
 FLUSS_API bool fluss_future_cancel(fluss_future_t *future);
 
 /**
- * Release a future. What is not ready goes on unseen, a result that was not taken is freed.
+ * Release a future. What is not ready goes on unseen, a result that was not taken is freed. A
+ * callback that another thread is about to run may still run, once.
  *
  * @param future  taken; NULL does nothing. One that waits for its queue is withdrawn from it
  * Thread: any. Source: ours.

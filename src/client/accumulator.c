@@ -212,7 +212,7 @@ static fluss_code_t wait_memory(fl_sender *sender, fluss_error_t *err)
     }
     const int64_t limit_ms = sender->client->config->writer_buffer_wait_ms.number;
     const fl_deadline deadline = fl_deadline_in(limit_ms);
-    bool in_time = true;
+    bool in_time = fl_future_may_wait(NULL) == 0;
     (void)atomic_fetch_add(&sender->memory_waiters, 1);
     (void)pthread_mutex_lock(&sender->memory_lock);
     while (!has_memory(sender) && in_time) {
@@ -365,10 +365,9 @@ static fluss_code_t append_locked(fl_writer *writer, fl_write_bucket *bucket,
         return rc;
     }
     const size_t grown = fl_content_bytes(batch->content) - batch->reserved;
-    batch->row_count++;
     batch->reserved += grown;
     fl_sender_charge(writer->client->sender, (int64_t)grown);
-    fl_batch_add(batch, ack, writer);
+    fl_batch_add(batch, 1, ack, writer);
     return 0;
 }
 
@@ -426,7 +425,6 @@ fluss_code_t fl_accumulate_array(fl_writer *writer, fl_write_bucket *bucket,
         fl_batch_free(batch);
         return rc;
     }
-    batch->row_count = (int32_t)row_count;
     batch->state = FL_BATCH_ENCODING;
     fl_batch *stale = NULL;
     (void)pthread_mutex_lock(&bucket->lock);
@@ -436,7 +434,7 @@ fluss_code_t fl_accumulate_array(fl_writer *writer, fl_write_bucket *bucket,
         if (bucket->open != NULL) {
             stale = fl_bucket_close_open(bucket);
         }
-        fl_batch_add(batch, ack, writer);
+        fl_batch_add(batch, (int32_t)row_count, ack, writer);
         enqueue(bucket, batch);
         move_sticky(bucket->partition->table, bucket->index);
     }

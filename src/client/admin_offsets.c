@@ -398,8 +398,8 @@ static void on_stats_located(fl_op *op)
         return;
     }
     const fl_msg_list_partition_infos_request request = {.table_path = a->path};
-    if (fl_op_call(op, fl_metadata_coordinator(op->client->metadata), FL_API_LIST_PARTITION_INFOS,
-                   &request, on_partitions, &err) != 0) {
+    if (fl_op_call_coordinator(op, FL_API_LIST_PARTITION_INFOS, &request, on_partitions, &err) !=
+        0) {
         fl_op_fail(op, &err);
     }
 }

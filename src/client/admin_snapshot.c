@@ -151,8 +151,8 @@ static void ask_files(fl_op *op)
         .snapshot_id = f->snapshot_id,
     };
     fluss_error_t err;
-    if (fl_op_call(op, fl_metadata_coordinator(op->client->metadata),
-                   FL_API_GET_KV_SNAPSHOT_METADATA, &request, on_files, &err) != 0) {
+    if (fl_op_call_coordinator(op, FL_API_GET_KV_SNAPSHOT_METADATA, &request, on_files, &err) !=
+        0) {
         fl_op_fail(op, &err);
     }
 }

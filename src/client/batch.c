@@ -390,10 +390,10 @@ void fl_batch_free(fl_batch *batch)
     }
     fl_content_free(batch->content);
     fl_frame_unref(batch->frame);
-    for (size_t i = 0; i < batch->writer_count; i++) {
-        fl_writer_unref(batch->writers[i]);
+    for (size_t i = 0; i < batch->run_count; i++) {
+        fl_writer_unref(batch->runs[i].writer);
     }
-    fl_free(batch->writers);
+    fl_free(batch->runs);
     fl_free(batch->acks);
     fl_free(batch->failure);
     fl_free((void *)(uintptr_t)batch->stream.targets);
@@ -408,22 +408,26 @@ fluss_code_t fl_batch_reserve(fl_batch *batch, fluss_error_t *err)
         return fl_error_nomem(err);
     }
     batch->acks = acks;
-    fl_writer **writers =
-        fl_grow(batch->writers, &batch->writer_capacity, batch->writer_count, sizeof(*writers));
-    if (writers == NULL) {
+    fl_batch_run *runs =
+        fl_grow(batch->runs, &batch->run_capacity, batch->run_count, sizeof(*runs));
+    if (runs == NULL) {
         return fl_error_nomem(err);
     }
-    batch->writers = writers;
+    batch->runs = runs;
     return 0;
 }
 
-void fl_batch_add(fl_batch *batch, fl_ack ack, fl_writer *writer)
+void fl_batch_add(fl_batch *batch, int32_t row_count, fl_ack ack, fl_writer *writer)
 {
+    if (batch->run_count == 0 || batch->runs[batch->run_count - 1].writer != writer) {
+        batch->runs[batch->run_count++] = (fl_batch_run){.writer = fl_writer_ref(writer)};
+    }
+    fl_batch_run *run = &batch->runs[batch->run_count - 1];
+    batch->row_count += row_count;
+    run->row_count += row_count;
     if (ack.future != NULL || ack.group != NULL) {
         batch->acks[batch->ack_count++] = ack;
-    }
-    if (batch->writer_count == 0 || batch->writers[batch->writer_count - 1] != writer) {
-        batch->writers[batch->writer_count++] = fl_writer_ref(writer);
+        run->ack_count++;
     }
 }
 
@@ -450,25 +454,30 @@ void fl_ack_group_part_done(fl_ack_group *group, const fluss_ack_t *ack, const f
     fl_free(group);
 }
 
-/* Of how many rows nobody would learn that they failed: without an ack, or it was dropped. A part
- * of an array is a batch of its own. */
-static int64_t count_unheard(const fl_batch *batch)
+/* Of how many rows of each run nobody would learn that they failed: without an ack, or it was
+ * dropped. A part of an array is a batch of its own. */
+static void count_unheard(fl_batch *batch)
 {
-    int64_t heard = 0;
-    for (size_t i = 0; i < batch->ack_count; i++) {
-        const fl_ack *ack = &batch->acks[i];
-        const fluss_future_t *future = ack->group != NULL ? ack->group->future : ack->future;
-        if (!fl_future_is_abandoned(future)) {
-            heard += ack->group != NULL ? batch->row_count : 1;
+    size_t next = 0;
+    for (size_t i = 0; i < batch->run_count; i++) {
+        fl_batch_run *run = &batch->runs[i];
+        run->unheard_count = run->row_count;
+        for (const size_t end = next + run->ack_count; next < end; next++) {
+            const fl_ack *ack = &batch->acks[next];
+            const fluss_future_t *future = ack->group != NULL ? ack->group->future : ack->future;
+            if (!fl_future_is_abandoned(future)) {
+                run->unheard_count -= ack->group != NULL ? run->row_count : 1;
+            }
         }
     }
-    return batch->row_count - heard;
 }
 
 void fl_batch_settle(fl_batch *batch, const fluss_ack_t *ack, const fluss_error_t *err)
 {
     fl_sender *sender = batch->bucket->partition->table->sender;
-    const int64_t unheard_count = err != NULL ? count_unheard(batch) : 0;
+    if (err != NULL) {
+        count_unheard(batch); /* before the futures are told, after which they may be gone */
+    }
     fl_sender_charge(sender, -(int64_t)batch->reserved);
     batch->reserved = 0;
     for (size_t i = 0; i < batch->ack_count; i++) {
@@ -481,8 +490,8 @@ void fl_batch_settle(fl_batch *batch, const fluss_ack_t *ack, const fluss_error_
                                      (fl_value){.kind = FL_VALUE_ACK, .v.ack = *ack});
         }
     }
-    if (unheard_count > 0) {
-        fl_losses_note(&sender->losses, batch, unheard_count, err);
+    if (err != NULL) {
+        fl_losses_note(&sender->losses, batch, err);
     }
     fl_metric_add(err == NULL ? &sender->client->metrics.batches_sent
                               : &sender->client->metrics.batches_failed,

@@ -60,10 +60,14 @@ static void free_parts(fl_client *client)
     fl_free(client);
 }
 
-/* Nothing of the client is left on the loop. */
+/* Nothing of the client is left on the loop, and nobody is left to tell of lost rows. */
 static void destroy(fl_client *client)
 {
+    fluss_error_t lost;
     fl_loop_free(client->loop);
+    if (fl_sender_take_losses(client->sender, &lost) != 0) {
+        fl_log(FL_LOG_WARNING, "writer", "%s", lost.message);
+    }
     free_parts(client);
 }
 

@@ -36,7 +36,8 @@ struct fl_client {
     fl_metrics metrics;
     char bootstrap[FL_ADDRESS_SIZE_MAX * 8]; /* resolved: no "embedded:" */
     fl_task shutdown;
-    void *farewell; /* what the last close needs, so that it needs no memory then */
+    void *farewell;           /* what the last close needs, so that it needs no memory then */
+    struct closing *closings; /* closes under way, which end together; loop */
 };
 
 /** shares. Thread: any. */

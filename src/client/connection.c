@@ -3,7 +3,8 @@
  *
  * Connecting: take the settings, start the loop, find or start an embedded server (on a pool
  * thread), learn the servers. Closing: writers drain, then everything else ends with
- * FLUSS_KIND_CLOSED, then an embedded server that nobody else uses stops. */
+ * FLUSS_KIND_CLOSED, then an embedded server that nobody else uses stops. A close that finds
+ * another one under way waits for the same end. */
 #include <stdio.h>
 #include <string.h>
 
@@ -135,7 +136,8 @@ void fluss_conn_free(fluss_conn_t *conn)
 typedef struct closing {
     fl_task task;
     fl_work work;
-    fl_client *client; /* shares; NULL: on behalf of the reaper */
+    struct closing *next; /* that waits for the same end */
+    fl_client *client;    /* shares; NULL: on behalf of the reaper */
     fluss_future_t *future;
     fl_client *target;
     void (*done)(void *context); /* instead of the future */
@@ -144,13 +146,14 @@ typedef struct closing {
     bool is_kept; /* the client's own, freed with it */
 } closing;
 
-/* The error of rows that were given up and of which nobody was told. */
+/* The error of rows that were given up and of which nobody was told, for somebody who waits. */
 static bool take_losses(const closing *c, fluss_error_t *err)
 {
-    if (fl_sender_take_losses(c->target->sender, err) == 0) {
+    if (c->future == NULL || fl_future_is_abandoned(c->future) ||
+        fl_sender_take_losses(c->target->sender, err) == 0) {
         return false;
     }
-    if (err->kind == FLUSS_KIND_CLOSED && c->future != NULL) {
+    if (err->kind == FLUSS_KIND_CLOSED) {
         const size_t used = strlen(err->message);
         (void)snprintf(err->message + used, sizeof(err->message) - used,
                        " after %lld ms (request-timeout)", (long long)c->limit_ms);
@@ -167,17 +170,26 @@ static void finish_close(closing *c)
     if (!ended.is_kept) {
         fl_free(c);
     }
-    if (ended.future != NULL && has_losses) {
-        fl_future_fail(ended.future, &err);
-    } else if (ended.future != NULL) {
-        fl_future_complete_void(ended.future);
-    } else {
-        if (has_losses) {
-            fl_log(FL_LOG_WARNING, "writer", "%s", err.message);
-        }
+    if (ended.future == NULL) {
         ended.done(ended.context);
+    } else if (has_losses) {
+        fl_future_fail(ended.future, &err);
+    } else {
+        fl_future_complete_void(ended.future);
     }
     fl_client_unref(ended.client);
+}
+
+/* The connection is closed for all who asked for it, the first one first. */
+static void finish_closes(fl_client *client)
+{
+    closing *c = client->closings;
+    client->closings = NULL;
+    while (c != NULL) {
+        closing *next = c->next;
+        finish_close(c);
+        c = next;
+    }
 }
 
 static void release_embedded(fl_work *work)
@@ -189,7 +201,7 @@ static void release_embedded(fl_work *work)
 
 static void on_released(fl_work *work)
 {
-    finish_close(FL_CONTAINER_OF(work, closing, work));
+    finish_closes(FL_CONTAINER_OF(work, closing, work)->target);
 }
 
 /* The writers are done, or out of time: end the rest. */
@@ -200,18 +212,24 @@ static void on_drained(void *context)
     fl_client_end_parts(client);
     c->work = (fl_work){.work = release_embedded, .done = on_released};
     if (client->embedded == NULL || fl_loop_work(client->loop, &c->work, NULL) != 0) {
-        finish_close(c);
+        finish_closes(client);
     }
 }
 
 static void run_close(fl_task *task)
 {
     closing *c = FL_CONTAINER_OF(task, closing, task);
-    if (atomic_load(&c->target->is_closed)) {
-        finish_close(c);
-        return;
+    closing **at = &c->target->closings;
+    const bool is_first = *at == NULL;
+    while (*at != NULL) {
+        at = &(*at)->next;
     }
-    fl_sender_drain(c->target->sender, c->limit_ms, on_drained, c);
+    *at = c;
+    if (is_first && atomic_load(&c->target->is_closed)) {
+        finish_closes(c->target);
+    } else if (is_first) {
+        fl_sender_drain(c->target->sender, c->limit_ms, on_drained, c);
+    }
 }
 
 void *fl_client_farewell_new(void)

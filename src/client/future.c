@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "client/monotonic.h"
 #include "client/objects.h"
+#include "net/loop.h"
 
 /* How often this process is the child of a fork: futures made before the last one are the
  * parent's, whose threads are not here to complete them. */
@@ -287,6 +288,15 @@ static fluss_code_t report(const fluss_future_t *future, fluss_error_t *err)
     return future->code;
 }
 
+fluss_code_t fl_future_may_wait(fluss_error_t *err)
+{
+    return fl_loop_is_any_current()
+               ? fl_error(err, FLUSS_E_CLIENT, FLUSS_KIND_STATE,
+                          "a callback must not wait: the thread that it runs on is the one that "
+                          "would bring the result")
+               : 0;
+}
+
 fluss_code_t fluss_future_wait(fluss_future_t *future, int64_t timeout_ms, fluss_error_t *err)
 {
     if (future == NULL) {
@@ -297,6 +307,7 @@ fluss_code_t fluss_future_wait(fluss_future_t *future, int64_t timeout_ms, fluss
             return fl_error(err, FLUSS_E_CLIENT, FLUSS_KIND_STATE,
                             "the call belongs to the parent process; connect anew after fork");
         }
+        FL_TRY(fl_future_may_wait(err));
         const fl_deadline deadline = fl_deadline_in(timeout_ms);
         (void)pthread_mutex_lock(&future->lock);
         future->has_waiters = true;

@@ -45,6 +45,9 @@ void fl_future_complete_void(fluss_future_t *future);
 void fl_future_complete_i64(fluss_future_t *future, int64_t number);
 /** Fail; drops the producer's reference. Nothing when it is ready. Thread: any, no lock held. */
 void fl_future_fail(fluss_future_t *future, const fluss_error_t *err);
+/** Whether this thread may wait for the library. @return FLUSS_KIND_STATE: inside a callback, where
+ * waiting would keep what is waited for from coming. Thread: any. */
+FLUSS_CHECKED fluss_code_t fl_future_may_wait(fluss_error_t *err);
 /** Whether nobody waits any more: cancelled, or freed by the user. Thread: any. */
 bool fl_future_is_abandoned(const fluss_future_t *future);
 

@@ -195,11 +195,10 @@ void fl_hash_probe(fl_op *op, fl_value value)
         sample(p);
         return;
     }
-    const char *address = fl_metadata_coordinator(op->client->metadata);
     p->request.table_path.database_name = fl_slice_str(table->database);
     p->request.table_path.table_name = fl_slice_str(table->name);
-    if (address == NULL || fl_op_call(op, address, FL_API_LIST_PARTITION_INFOS, &p->request,
-                                      on_partitions, NULL) != 0) {
+    if (fl_op_call_coordinator(op, FL_API_LIST_PARTITION_INFOS, &p->request, on_partitions, NULL) !=
+        0) {
         sample(p);
     }
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fluss.h: version, names, process-wide hooks; and the makers of values that need code. */
+/* fluss.h: version, names, process-wide hooks; the makers of values that need code, and how structs
+ * of options are read. */
 #include <fluss/fluss.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "client/options.h"
 #include "format/datum.h"
 
 uint32_t fluss_version(void)
@@ -52,6 +54,24 @@ fluss_code_t fluss_set_allocator(void *(*alloc)(size_t size),
         return fl_error_argument(NULL, "give all three functions or none");
     }
     fl_alloc_set_hooks(alloc, resize, release);
+    return 0;
+}
+
+/* Every member is as long as a size or follows one that is padded to it, so a size that is no
+ * multiple would cut a member in two. */
+fluss_code_t fl_opts_read(const void *in, void *out, size_t out_size, const char *type,
+                          fluss_error_t *err)
+{
+    size_t size;
+    memset(out, 0, out_size);
+    if (in == NULL) {
+        return 0;
+    }
+    memcpy(&size, in, sizeof(size));
+    if (size < sizeof(size) || size % sizeof(size) != 0) {
+        return fl_error_argument(err, "%s: size is %zu; set it to sizeof(%s)", type, size, type);
+    }
+    memcpy(out, in, size < out_size ? size : out_size);
     return 0;
 }
 

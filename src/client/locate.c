@@ -129,37 +129,17 @@ static void on_info(void *context, const fl_reply *reply, const fluss_error_t *f
     }
 }
 
-static void on_servers(void *context, const fluss_error_t *failure)
-{
-    fl_op *op = context;
-    if (failure == NULL && fl_metadata_coordinator(op->client->metadata) != NULL) {
-        ask_info(op);
-        return;
-    }
-    fluss_error_t err;
-    if (failure == NULL) {
-        (void)fl_error(&err, FLUSS_E_NETWORK_EXCEPTION, FLUSS_KIND_NETWORK,
-                       "the cluster names no coordinator");
-    } else {
-        err = *failure;
-    }
-    fl_op_retry_or_fail(op, &err, ask_info);
-}
-
 static void ask_info(fl_op *op)
 {
     locating *l = op->state;
-    const char *address = fl_metadata_coordinator(op->client->metadata);
-    fluss_error_t err;
-    fluss_code_t rc;
-    if (address == NULL || l->is_stale) {
+    const char *address;
+    if (l->is_stale || fl_metadata_coordinator(op->client->metadata, &address, NULL) != 0) {
         l->is_stale = false;
-        const fl_metadata_want want = {.partition_id = FL_NO_PARTITION};
-        rc = fl_metadata_refresh(op->client->metadata, want, on_servers, op, &err);
-    } else {
-        rc = fl_op_call(op, address, FL_API_GET_TABLE_INFO, &l->request, on_info, &err);
+        fl_op_learn_servers(op, ask_info);
+        return;
     }
-    if (rc != 0) {
+    fluss_error_t err;
+    if (fl_op_call(op, address, FL_API_GET_TABLE_INFO, &l->request, on_info, &err) != 0) {
         fl_op_fail(op, &err);
     }
 }

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "client/hash_choice.h"
 #include "client/lookups_private.h"
+#include "client/options.h"
 #include "client/writer_private.h"
 
 enum { KEY_COUNT_MAX = 1 << 24 };
@@ -120,13 +121,8 @@ fluss_code_t fluss_lookup_open(fluss_table_t *table, const fluss_lookup_opts_t *
         return fl_error_argument(err, "table and out must not be NULL");
     }
     *out = NULL;
-    fluss_lookup_opts_t o = {0};
-    if (opts != NULL) {
-        if (opts->size < sizeof(opts->size)) {
-            return fl_error_argument(err, "fluss_lookup_opts_t: set size to sizeof");
-        }
-        memcpy(&o, opts, opts->size < sizeof(o) ? opts->size : sizeof(o));
-    }
+    fluss_lookup_opts_t o;
+    FL_TRY(fl_opts_read(opts, &o, sizeof(o), "fluss_lookup_opts_t", err));
     FL_TRY(fl_client_check(table->client, err));
     if (!fl_table_is_keyed(table->table)) {
         return fl_error_argument(err, "table %s.%s has no primary key to look up by",

@@ -59,7 +59,7 @@ fluss_code_t fl_lookups_enter(fl_lookups *lookups, size_t count, fluss_error_t *
     const int64_t limit = config->lookup_queue_size.number;
     const int64_t limit_ms = config->request_timeout_ms.number;
     const fl_deadline deadline = fl_deadline_in(limit_ms);
-    bool in_time = !fl_loop_is_current(lookups->client->loop); /* which must not wait for itself */
+    bool in_time = fl_future_may_wait(NULL) == 0;
     (void)pthread_mutex_lock(&lookups->lock);
     while (lookups->queued >= limit && in_time && !lookups->is_shut) {
         in_time = fl_cond_wait(&lookups->room, &lookups->lock, &deadline);

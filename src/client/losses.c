@@ -39,14 +39,12 @@ static void leave_list(fl_writer **at)
 static void add_up(fl_losses *losses, fl_writer **at)
 {
     const fl_writer *writer = *at;
-    if (writer->lost_count > 0) {
-        if (losses->count == 0) {
-            losses->table = writer->target;
-            losses->err = writer->err;
-        }
-        losses->is_mixed = losses->is_mixed || losses->table != writer->target;
-        losses->count += writer->lost_count;
+    if (losses->count == 0) {
+        losses->table = writer->target;
+        losses->err = writer->err;
     }
+    losses->is_mixed = losses->is_mixed || losses->table != writer->target;
+    losses->count += writer->lost_count;
     leave_list(at);
 }
 
@@ -62,12 +60,13 @@ static void add_up_abandoned(fl_losses *losses)
     }
 }
 
-void fl_losses_note(fl_losses *losses, const fl_batch *batch, int64_t count,
-                    const fluss_error_t *err)
+void fl_losses_note(fl_losses *losses, const fl_batch *batch, const fluss_error_t *err)
 {
     add_up_abandoned(losses);
-    for (size_t i = 0; i < batch->writer_count; i++) {
-        note_writer(losses, batch->writers[i], i == 0 ? count : 0, err);
+    for (size_t i = 0; i < batch->run_count; i++) {
+        if (batch->runs[i].unheard_count > 0) {
+            note_writer(losses, batch->runs[i].writer, batch->runs[i].unheard_count, err);
+        }
     }
 }
 

@@ -148,8 +148,8 @@ static void choose_sources(fl_metadata *metadata)
             add_source(metadata, server);
         }
     }
-    const char *coordinator = fl_metadata_coordinator(metadata);
-    if (coordinator != NULL) {
+    const char *coordinator;
+    if (fl_metadata_coordinator(metadata, &coordinator, NULL) == 0) {
         add_source(metadata, coordinator);
     }
     add_bootstrap_sources(metadata);
@@ -382,11 +382,8 @@ fluss_code_t fl_metadata_ask_coordinator(fl_metadata *metadata, fl_api_key key, 
                                          fl_call_done done, void *context, fluss_error_t *err)
 {
     const fl_client *client = metadata->client;
-    const char *address = fl_metadata_coordinator(metadata);
-    if (address == NULL) {
-        return fl_error(err, FLUSS_E_NETWORK_EXCEPTION, FLUSS_KIND_NETWORK,
-                        "the cluster names no coordinator");
-    }
+    const char *address;
+    FL_TRY(fl_metadata_coordinator(metadata, &address, err));
     const fl_call_spec spec = {
         .address = address,
         .key = key,
@@ -396,6 +393,14 @@ fluss_code_t fl_metadata_ask_coordinator(fl_metadata *metadata, fl_api_key key, 
         .context = context,
     };
     return fl_rpc_call(client->rpc, &spec, err);
+}
+
+fluss_code_t fl_metadata_ask_owner(fl_metadata *metadata, const char *database, const char *table,
+                                   fl_call_done done, void *context, fluss_error_t *err)
+{
+    const fl_msg_get_table_info_request request = {.table_path = fl_metadata_path(database, table)};
+    return fl_metadata_ask_coordinator(metadata, FL_API_GET_TABLE_INFO, &request, done, context,
+                                       err);
 }
 
 fl_msg_pb_table_path fl_metadata_path(const char *database, const char *table)

@@ -51,12 +51,24 @@ void fl_metadata_close(fl_metadata *metadata, const fluss_error_t *why);
 FLUSS_CHECKED fluss_code_t fl_metadata_refresh(fl_metadata *metadata, fl_metadata_want want,
                                                fl_metadata_done done, void *context,
                                                fluss_error_t *err);
-/** Address of the coordinator; NULL: not known. Borrowed until the next refresh. */
-const char *fl_metadata_coordinator(const fl_metadata *metadata);
+/** Address of the coordinator, borrowed until the next refresh. @return retriable: the cluster
+ * names none */
+FLUSS_CHECKED fluss_code_t fl_metadata_coordinator(const fl_metadata *metadata,
+                                                   const char **address, fluss_error_t *err);
 /** Send a request to the coordinator; `done` as in fl_call_spec. No coordinator known: an error. */
 FLUSS_CHECKED fluss_code_t fl_metadata_ask_coordinator(fl_metadata *metadata, fl_api_key key,
                                                        const void *message, fl_call_done done,
                                                        void *context, fluss_error_t *err);
+/** Ask whose a table's name is by now; the answer is for fl_metadata_check_owner. */
+FLUSS_CHECKED fluss_code_t fl_metadata_ask_owner(fl_metadata *metadata, const char *database,
+                                                 const char *table, fl_call_done done,
+                                                 void *context, fluss_error_t *err);
+/** Whether the name is still that of the table with this id. @return the failure of the call, or
+ * FLUSS_E_TABLE_NOT_EXIST: it is another table's */
+FLUSS_CHECKED fluss_code_t fl_metadata_check_owner(const char *database, const char *table,
+                                                   int64_t table_id, const fl_reply *reply,
+                                                   const fluss_error_t *failure,
+                                                   fluss_error_t *err);
 /** A table's path in a message; views both texts. */
 fl_msg_pb_table_path fl_metadata_path(const char *database, const char *table);
 /** Address of a tablet server, another one each time; NULL: none known. */
@@ -77,9 +89,6 @@ const char *fl_metadata_partition_name(const fl_metadata *metadata, int64_t part
 /** Whether another table has the name of this one, which so is gone. @param err says so */
 bool fl_metadata_is_replaced(const fl_metadata *metadata, const char *database, const char *table,
                              int64_t table_id, fluss_error_t *err);
-/** The error of a table whose name is now that of another one. */
-void fl_metadata_replaced_error(const char *database, const char *table, int64_t table_id,
-                                int64_t other_id, fluss_error_t *err);
 /** Forget a bucket's leader, which turned out to be wrong. */
 void fl_metadata_forget_leader(fl_metadata *metadata, const fluss_bucket_t *bucket);
 #endif

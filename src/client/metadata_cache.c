@@ -99,14 +99,18 @@ static fluss_code_t merge_servers(fl_metadata *metadata, const fl_msg_metadata_r
     return 0;
 }
 
-const char *fl_metadata_coordinator(const fl_metadata *metadata)
+fluss_code_t fl_metadata_coordinator(const fl_metadata *metadata, const char **address,
+                                     fluss_error_t *err)
 {
     for (size_t i = 0; i < metadata->server_count; i++) {
         if (metadata->servers[i].is_coordinator) {
-            return metadata->servers[i].address;
+            *address = metadata->servers[i].address;
+            return 0;
         }
     }
-    return NULL;
+    *address = NULL;
+    return fl_error(err, FLUSS_E_NETWORK_EXCEPTION, FLUSS_KIND_NETWORK,
+                    "the cluster names no coordinator");
 }
 
 const char *fl_metadata_any_server(fl_metadata *metadata)
@@ -303,13 +307,27 @@ static fl_name_entry *new_name(fl_slice database, fl_slice table)
     return entry;
 }
 
-void fl_metadata_replaced_error(const char *database, const char *table, int64_t table_id,
-                                int64_t other_id, fluss_error_t *err)
+static fluss_code_t replaced_error(const char *database, const char *table, int64_t table_id,
+                                   int64_t other_id, fluss_error_t *err)
 {
-    (void)fl_error(err, FLUSS_E_TABLE_NOT_EXIST, FLUSS_KIND_SERVER,
-                   "the table %s.%s with id %lld does not exist any more; the name is that of a "
-                   "table with id %lld",
-                   database, table, (long long)table_id, (long long)other_id);
+    return fl_error(err, FLUSS_E_TABLE_NOT_EXIST, FLUSS_KIND_SERVER,
+                    "the table %s.%s with id %lld does not exist any more; the name is that of a "
+                    "table with id %lld",
+                    database, table, (long long)table_id, (long long)other_id);
+}
+
+fluss_code_t fl_metadata_check_owner(const char *database, const char *table, int64_t table_id,
+                                     const fl_reply *reply, const fluss_error_t *failure,
+                                     fluss_error_t *err)
+{
+    if (failure != NULL) {
+        *err = *failure;
+        return err->code;
+    }
+    const fl_msg_get_table_info_response *info = reply->message;
+    return info->table_id == table_id
+               ? 0
+               : replaced_error(database, table, table_id, info->table_id, err);
 }
 
 bool fl_metadata_is_replaced(const fl_metadata *metadata, const char *database, const char *table,
@@ -323,7 +341,7 @@ bool fl_metadata_is_replaced(const fl_metadata *metadata, const char *database, 
     if (known == NULL || known->table_id == table_id) {
         return false;
     }
-    fl_metadata_replaced_error(database, table, table_id, known->table_id, err);
+    (void)replaced_error(database, table, table_id, known->table_id, err);
     return true;
 }
 

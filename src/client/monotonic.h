@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "base/uncancelled.h"
+
 /** A point in time, or none. */
 typedef struct fl_deadline {
     bool is_set;
@@ -40,10 +42,10 @@ static inline void fl_cond_init(pthread_cond_t *cond)
 static inline bool fl_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock,
                                 const fl_deadline *deadline)
 {
-    if (!deadline->is_set) {
-        (void)pthread_cond_wait(cond, lock);
-        return true;
-    }
-    return pthread_cond_timedwait(cond, lock, &deadline->at) == 0;
+    const int before = fl_uncancelled_begin();
+    const int rc = deadline->is_set ? pthread_cond_timedwait(cond, lock, &deadline->at)
+                                    : pthread_cond_wait(cond, lock);
+    fl_uncancelled_end(before);
+    return rc == 0;
 }
 #endif

@@ -200,6 +200,14 @@ fluss_code_t fl_op_call(fl_op *op, const char *address, fl_api_key key, const vo
     return fl_rpc_call(op->client->rpc, &spec, err);
 }
 
+fluss_code_t fl_op_call_coordinator(fl_op *op, fl_api_key key, const void *request,
+                                    fl_call_done done, fluss_error_t *err)
+{
+    const char *address;
+    FL_TRY(fl_metadata_coordinator(op->client->metadata, &address, err));
+    return fl_op_call(op, address, key, request, done, err);
+}
+
 bool fl_op_may_retry(const fl_op *op, const fluss_error_t *err)
 {
     return (err->retriable != 0 || err->code == FLUSS_E_NOT_COORDINATOR_LEADER) &&
@@ -239,31 +247,32 @@ void fl_op_retry_or_fail(fl_op *op, const fluss_error_t *err, void (*then)(fl_op
     }
 }
 
-static void on_servers(void *context, const fluss_error_t *err)
+static void on_servers(void *context, const fluss_error_t *failure)
 {
     fl_op *op = context;
-    const fl_metadata *metadata = op->client->metadata;
-    if (err == NULL && fl_metadata_coordinator(metadata) != NULL) {
-        send_request(op);
-        return;
-    }
     fluss_error_t none;
-    if (err == NULL) {
-        (void)fl_error(&none, FLUSS_E_NETWORK_EXCEPTION, FLUSS_KIND_NETWORK,
-                       "the cluster names no coordinator");
-        err = &none;
+    const char *coordinator;
+    if (failure == NULL &&
+        fl_metadata_coordinator(op->client->metadata, &coordinator, &none) == 0) {
+        op->then(op);
+    } else {
+        fl_op_retry_or_fail(op, failure != NULL ? failure : &none, op->then);
     }
-    fl_op_retry_or_fail(op, err, send_request);
 }
 
-/* Learn the servers again, then send. */
-static void refresh_and_send(fl_op *op)
+void fl_op_learn_servers(fl_op *op, void (*then)(fl_op *op))
 {
     fluss_error_t err;
     const fl_metadata_want want = {.partition_id = FL_NO_PARTITION};
+    op->then = then;
     if (fl_metadata_refresh(op->client->metadata, want, on_servers, op, &err) != 0) {
         fl_op_fail(op, &err);
     }
+}
+
+static void refresh_and_send(fl_op *op)
+{
+    fl_op_learn_servers(op, send_request);
 }
 
 static void finish(fl_op *op, const fl_reply *reply)
@@ -305,9 +314,12 @@ static void on_reply(void *context, const fl_reply *reply, const fluss_error_t *
 static void send_request(fl_op *op)
 {
     fl_metadata *metadata = op->client->metadata;
-    const char *address = op->kind->target == FL_TARGET_COORDINATOR
-                              ? fl_metadata_coordinator(metadata)
-                              : fl_metadata_any_server(metadata);
+    const char *address = NULL;
+    if (op->kind->target != FL_TARGET_COORDINATOR) {
+        address = fl_metadata_any_server(metadata);
+    } else if (fl_metadata_coordinator(metadata, &address, NULL) != 0) {
+        address = NULL;
+    }
     if (address == NULL) {
         refresh_and_send(op);
         return;

@@ -48,7 +48,7 @@ struct fl_op {
     int attempt;
     int64_t attempt_ms; /* when the last one began; 0: the first */
     fl_timer *timer;
-    void (*then)(fl_op *op); /* when the timer fires */
+    void (*then)(fl_op *op); /* when the timer fires, or the servers are known */
     fluss_error_t err;       /* the first failure while building */
     fluss_error_t cause;     /* why the last attempt was made */
 };
@@ -90,6 +90,13 @@ int64_t fl_op_time_left(const fl_op *op);
 /** Send a request to an address; `done` as in fl_call_spec with the op as context. */
 FLUSS_CHECKED fluss_code_t fl_op_call(fl_op *op, const char *address, fl_api_key key,
                                       const void *request, fl_call_done done, fluss_error_t *err);
+
+/** The same to the coordinator, if the cluster names one. */
+FLUSS_CHECKED fluss_code_t fl_op_call_coordinator(fl_op *op, fl_api_key key, const void *request,
+                                                  fl_call_done done, fluss_error_t *err);
+/** Learn the servers anew, then go on with `then`; tries again while none is the coordinator, and
+ * fails the op at its deadline. */
+void fl_op_learn_servers(fl_op *op, void (*then)(fl_op *op));
 
 /* ---- finding a table, for calls of several steps ---- */
 typedef struct fl_located {

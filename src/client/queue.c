@@ -48,19 +48,23 @@ static bool open_descriptor(fluss_queue_t *queue)
 static void signal_descriptor(fluss_queue_t *queue)
 {
     const uint64_t one = 1;
+    const int before = fl_uncancelled_begin();
     ssize_t written;
     do {
         written = write(queue->write_fd, &one, sizeof(one));
     } while (written < 0 && errno == EINTR);
+    fl_uncancelled_end(before);
 }
 
 static void clear_descriptor(fluss_queue_t *queue)
 {
     uint64_t count;
+    const int before = fl_uncancelled_begin();
     ssize_t got;
     do {
         got = read(queue->read_fd, &count, sizeof(count));
     } while (got < 0 && errno == EINTR);
+    fl_uncancelled_end(before);
 }
 
 fluss_queue_t *fluss_queue_new(void)
@@ -164,7 +168,7 @@ bool fluss_queue_next(fluss_queue_t *queue, int64_t timeout_ms, fluss_future_t *
     }
     const fl_deadline deadline = fl_deadline_in(timeout_ms);
     (void)pthread_mutex_lock(&queue->lock);
-    bool in_time = timeout_ms != 0;
+    bool in_time = timeout_ms != 0 && fl_future_may_wait(NULL) == 0;
     while (queue->first == NULL && in_time) {
         in_time = fl_cond_wait(&queue->changed, &queue->lock, &deadline);
     }

@@ -350,6 +350,7 @@ fluss_code_t fluss_read(fluss_scanner_t *scanner, const fluss_position_t *stop, 
     }
     memset(out, 0, sizeof(*out));
     FL_TRY(fl_client_check(scanner->client, err));
+    FL_TRY(fl_future_may_wait(err));
     fl_scanner *core = scanner->scanner;
     if (!core->is_batches || core->plan_count != 1 || core->plans[0].is_write_time) {
         return fl_error(err, FLUSS_E_CLIENT, FLUSS_KIND_STATE,

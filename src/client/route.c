@@ -186,14 +186,6 @@ static size_t split_name(const fl_write_partition *partition, fl_msg_pb_key_valu
     return count;
 }
 
-/* The coordinator's answer goes to `done`, with the partition. */
-static fluss_code_t ask_coordinator(fl_write_partition *partition, fl_api_key key,
-                                    const void *message, fl_call_done done, fluss_error_t *err)
-{
-    return fl_metadata_ask_coordinator(partition->table->sender->client->metadata, key, message,
-                                       done, partition, err);
-}
-
 /* The name is the table's own: make the partition. */
 static fluss_code_t send_create(fl_write_partition *partition, fluss_error_t *err)
 {
@@ -206,7 +198,8 @@ static fluss_code_t send_create(fl_write_partition *partition, fluss_error_t *er
                                split_name(partition, pairs, table->partition_key_count)},
         .ignore_if_not_exists = true,
     };
-    return ask_coordinator(partition, FL_API_CREATE_PARTITION, &request, on_created, err);
+    return fl_metadata_ask_coordinator(table->sender->client->metadata, FL_API_CREATE_PARTITION,
+                                       &request, on_created, partition, err);
 }
 
 static void on_owner(void *context, const fl_reply *reply, const fluss_error_t *failure,
@@ -215,20 +208,14 @@ static void on_owner(void *context, const fl_reply *reply, const fluss_error_t *
     (void)was_sent;
     fl_write_partition *partition = context;
     fl_write_table *table = partition->table;
-    fluss_error_t err = {0};
-    if (failure != NULL) {
-        err = *failure;
-    } else {
-        const fl_msg_get_table_info_response *info = reply->message;
-        table->is_replaced = info->table_id != table->table_id;
-        if (table->is_replaced) {
-            fl_metadata_replaced_error(table->database, table->name, table->table_id,
-                                       info->table_id, &err);
-        } else {
-            (void)send_create(partition, &err);
-        }
+    fluss_error_t err;
+    fluss_code_t rc = fl_metadata_check_owner(table->database, table->name, table->table_id, reply,
+                                              failure, &err);
+    table->is_replaced = failure == NULL && rc != 0;
+    if (rc == 0) {
+        rc = send_create(partition, &err);
     }
-    if (err.code != 0) {
+    if (rc != 0) {
         partition->is_being_made = false;
         wait_after(partition, &err);
     }
@@ -242,11 +229,9 @@ static bool create_partition(fl_write_partition *partition)
         table->partition_key_count > FL_PARTITION_KEY_COUNT_MAX) {
         return false;
     }
-    const fl_msg_get_table_info_request request = {
-        .table_path = fl_metadata_path(table->database, table->name)};
-    fluss_error_t err;
     partition->is_being_made =
-        ask_coordinator(partition, FL_API_GET_TABLE_INFO, &request, on_owner, &err) == 0;
+        fl_metadata_ask_owner(table->sender->client->metadata, table->database, table->name,
+                              on_owner, partition, NULL) == 0;
     return partition->is_being_made;
 }
 

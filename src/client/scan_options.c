@@ -5,20 +5,14 @@
 
 #include "base/alloc.h"
 #include "client/hash_choice.h"
+#include "client/options.h"
 #include "client/predicate.h"
 #include "client/scan_private.h"
 
 fluss_code_t fl_scan_opts_read(const fluss_scan_opts_t *in, fluss_scan_opts_t *out,
                                fluss_error_t *err)
 {
-    *out = (fluss_scan_opts_t){0};
-    if (in == NULL) {
-        return 0;
-    }
-    if (in->size < sizeof(in->size)) {
-        return fl_error_argument(err, "fluss_scan_opts_t: set size to sizeof");
-    }
-    memcpy(out, in, in->size < sizeof(*out) ? in->size : sizeof(*out));
+    FL_TRY(fl_opts_read(in, out, sizeof(*out), "fluss_scan_opts_t", err));
     if (out->n_columns > 0 && (out->columns != NULL) == (out->names != NULL)) {
         return fl_error_argument(err, "give the projection by index or by name");
     }

@@ -586,14 +586,11 @@ static void ask_partitions(fl_op *op)
     while (s->plan_index < s->scanner->plan_count) {
         const fl_table *table = s->scanner->plans[s->plan_index].table;
         if (fl_table_is_partitioned(table)) {
-            const char *address = fl_metadata_coordinator(op->client->metadata);
             fluss_error_t err;
             s->request = (fl_msg_list_partition_infos_request){
                 .table_path = fl_metadata_path(table->database, table->name)};
-            if ((address == NULL ? fl_error(&err, FLUSS_E_NETWORK_EXCEPTION, FLUSS_KIND_NETWORK,
-                                            "the cluster names no coordinator")
-                                 : fl_op_call(op, address, FL_API_LIST_PARTITION_INFOS, &s->request,
-                                              on_partitions, &err)) != 0) {
+            if (fl_op_call_coordinator(op, FL_API_LIST_PARTITION_INFOS, &s->request, on_partitions,
+                                       &err) != 0) {
                 finish_subscribe(op, &err);
             }
             return;

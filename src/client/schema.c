@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "client/options.h"
 #include "format/arrow.h"
 
 enum { TYPE_TEXT_SIZE_MAX = 1 << 20, JSON_SIZE_MAX = 64 << 20 };
@@ -277,21 +278,6 @@ static fluss_code_t fill_desc(fl_table_desc *desc, const fluss_desc_opts_t *o, f
     return 0;
 }
 
-/* The caller's options in a struct of this library's size. */
-static fluss_code_t read_opts(const fluss_desc_opts_t *o, fluss_desc_opts_t *out,
-                              fluss_error_t *err)
-{
-    *out = (fluss_desc_opts_t){0};
-    if (o == NULL) {
-        return 0;
-    }
-    if (o->size < sizeof(o->size)) {
-        return fl_error_argument(err, "fluss_desc_opts_t: size is %zu; set it to sizeof", o->size);
-    }
-    memcpy(out, o, o->size < sizeof(*out) ? o->size : sizeof(*out));
-    return 0;
-}
-
 fluss_code_t fluss_desc_new(const fluss_schema_t *schema, const fluss_desc_opts_t *opts,
                             fluss_desc_t **out, fluss_error_t *err)
 {
@@ -300,7 +286,7 @@ fluss_code_t fluss_desc_new(const fluss_schema_t *schema, const fluss_desc_opts_
     }
     *out = NULL;
     fluss_desc_opts_t o;
-    FL_TRY(read_opts(opts, &o, err));
+    FL_TRY(fl_opts_read(opts, &o, sizeof(o), "fluss_desc_opts_t", err));
     fl_buf json;
     fl_buf_init(&json, JSON_SIZE_MAX);
     fluss_code_t rc = 0;

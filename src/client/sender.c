@@ -443,21 +443,18 @@ static void check_drained(fl_sender *sender)
         void (*done)(void *context) = sender->drained;
         sender->drained = NULL;
         done(sender->drained_context);
+    } else {
+        fl_sender_wake_at(sender, sender->drain_until_ms);
     }
 }
 
 void fl_sender_drain(fl_sender *sender, int64_t limit_ms, void (*done)(void *context),
                      void *context)
 {
-    if (sender->drained != NULL) { /* a second close: the first one's end is soon enough */
-        done(context);
-        return;
-    }
     sender->drained = done;
     sender->drained_context = context;
     sender->drain_until_ms = fl_clock_ms() + limit_ms;
     fl_sender_look_at_all(sender);
-    fl_sender_wake_at(sender, sender->drain_until_ms);
     check_drained(sender);
 }
 

@@ -11,7 +11,8 @@ fl_sender *fl_sender_new(fl_client *client) FLUSS_CHECKED;
 FLUSS_CHECKED fluss_code_t fl_sender_start(fl_sender *sender, fluss_error_t *err);
 /** After the loop has ended. NULL allowed. */
 void fl_sender_free(fl_sender *sender);
-/** Send everything; call `done` when it is acknowledged or the limit has passed. Thread: loop. */
+/** Send everything; call `done` when it is acknowledged or the limit has passed. Once a sender.
+ * Thread: loop. */
 void fl_sender_drain(fl_sender *sender, int64_t limit_ms, void (*done)(void *context),
                      void *context);
 /** Take what was given up and neither an ack nor a flush has told: the first error, with the number

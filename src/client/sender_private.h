@@ -52,6 +52,14 @@ typedef struct fl_ack {
     fl_ack_group *group;    /* or NULL */
 } fl_ack;
 
+/** Consecutive rows of a batch that one writer wrote. */
+typedef struct fl_batch_run {
+    fl_writer *writer; /* shares: its next flush reports what nobody else hears */
+    int32_t row_count;
+    size_t ack_count;      /* the next ones of the batch's acks */
+    int64_t unheard_count; /* rows given up without anybody waiting for them */
+} fl_batch_run;
+
 typedef enum {
     FL_BATCH_OPEN,
     FL_BATCH_ENCODING, /* closed; a thread turns it into bytes */
@@ -73,8 +81,8 @@ struct fl_batch {
     int64_t opened_ms;
     fl_ack *acks;
     size_t ack_count, ack_capacity;
-    fl_writer **writers; /* of the rows; shared. Their next flush reports what nobody else hears */
-    size_t writer_count, writer_capacity;
+    fl_batch_run *runs; /* all rows, in order */
+    size_t run_count, run_capacity;
     /* loop only */
     int attempts;
     uint64_t turn;    /* in which its bucket's batches are sent; 0: not sent yet */
@@ -194,7 +202,7 @@ struct fl_writer {
     int32_t *targets; /* the same, ascending */
     /* loop only */
     fluss_error_t err;  /* of a row whose failure nobody waits for; code 0: none */
-    int64_t lost_count; /* such rows; those of a batch of several writers count for the first */
+    int64_t lost_count; /* such rows */
     bool is_loser;      /* in the sender's list */
     fl_writer *loser_next;
 };
@@ -227,9 +235,10 @@ void fl_batch_stamp(fl_batch *batch);
 fl_batch *fl_batch_new(fl_sender *sender, fl_write_bucket *bucket,
                        const fl_stream *stream) FLUSS_CHECKED;
 void fl_batch_free(fl_batch *batch);
-/** Make room for one more ack and writer, so that adding can't fail. */
+/** Make room for one more ack and run, so that adding can't fail. */
 FLUSS_CHECKED fluss_code_t fl_batch_reserve(fl_batch *batch, fluss_error_t *err);
-void fl_batch_add(fl_batch *batch, fl_ack ack, fl_writer *writer);
+/** Count rows that were appended: of this writer, with this ack. */
+void fl_batch_add(fl_batch *batch, int32_t row_count, fl_ack ack, fl_writer *writer);
 /** Complete everything that waits for the batch, and free it. Thread: loop, no lock held. */
 void fl_batch_settle(fl_batch *batch, const fluss_ack_t *ack, const fluss_error_t *err);
 void fl_encoders_free(fl_sender *sender);
@@ -277,9 +286,8 @@ void fl_bucket_fail_all(fl_write_bucket *bucket, const fluss_error_t *err);
 fluss_bucket_t fl_write_bucket_id(const fl_write_bucket *bucket);
 
 /* ---- losses.c: loop: what was given up and nobody was told ---- */
-/** The batch was given up, with so many rows of which nobody waits for the end. */
-void fl_losses_note(fl_losses *losses, const fl_batch *batch, int64_t count,
-                    const fluss_error_t *err);
+/** The batch was given up; its runs say of how many rows nobody waits for the end. */
+void fl_losses_note(fl_losses *losses, const fl_batch *batch, const fluss_error_t *err);
 /** Take the error of a writer, which is told now. @return its code, 0: none */
 fluss_code_t fl_losses_take_writer(fl_losses *losses, fl_writer *writer, fluss_error_t *err);
 /** Take everything: the first error, with the number of rows. @return its code, 0: none */

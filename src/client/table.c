@@ -94,20 +94,13 @@ static void on_owner(void *context, const fl_reply *reply, const fluss_error_t *
 {
     (void)was_sent;
     schema_fetch *f = context;
-    const fl_table *table = f->table;
-    fluss_error_t err = {0};
-    if (failure != NULL) {
-        err = *failure;
-    } else {
-        const fl_msg_get_table_info_response *info = reply->message;
-        if (info->table_id != table->table_id) {
-            fl_metadata_replaced_error(table->database, table->name, table->table_id,
-                                       info->table_id, &err);
-        } else {
-            (void)keep_schema(f->table, f->schema_id, fl_schema_ref(f->schema), &err);
-        }
+    fluss_error_t err;
+    fluss_code_t rc = fl_metadata_check_owner(f->table->database, f->table->name,
+                                              f->table->table_id, reply, failure, &err);
+    if (rc == 0) {
+        rc = keep_schema(f->table, f->schema_id, fl_schema_ref(f->schema), &err);
     }
-    end_fetch(f, err.code == 0 ? NULL : &err);
+    end_fetch(f, rc == 0 ? NULL : &err);
 }
 
 static void on_schema(void *context, const fl_reply *reply, const fluss_error_t *failure,
@@ -130,10 +123,8 @@ static void on_schema(void *context, const fl_reply *reply, const fluss_error_t 
         rc = fl_schema_from_json(response->schema_json, &f->schema, &err);
     }
     if (rc == 0) {
-        const fl_msg_get_table_info_request request = {
-            .table_path = fl_metadata_path(f->table->database, f->table->name)};
-        rc = fl_metadata_ask_coordinator(f->table->client->metadata, FL_API_GET_TABLE_INFO,
-                                         &request, on_owner, f, &err);
+        rc = fl_metadata_ask_owner(f->table->client->metadata, f->table->database, f->table->name,
+                                   on_owner, f, &err);
     }
     if (rc != 0) {
         end_fetch(f, &err);

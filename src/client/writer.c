@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "client/hash_choice.h"
+#include "client/options.h"
 #include "client/writer_private.h"
 
 enum { KEY_SIZE_MAX = 64 << 20, NAME_SIZE_MAX = 4096 };
@@ -225,13 +226,8 @@ fluss_code_t fluss_upsert_open(fluss_table_t *table, const fluss_upsert_opts_t *
                                fluss_writer_t **out, fluss_error_t *err)
 {
     FL_TRY(check_open(table, out, true, err));
-    fluss_upsert_opts_t o = {0};
-    if (opts != NULL) {
-        if (opts->size < sizeof(opts->size)) {
-            return fl_error_argument(err, "fluss_upsert_opts_t: set size to sizeof");
-        }
-        memcpy(&o, opts, opts->size < sizeof(o) ? opts->size : sizeof(o));
-    }
+    fluss_upsert_opts_t o;
+    FL_TRY(fl_opts_read(opts, &o, sizeof(o), "fluss_upsert_opts_t", err));
     fl_writer *writer = NULL;
     FL_TRY(new_writer(table, true, &writer, err));
     fluss_code_t rc = 0;

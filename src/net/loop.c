@@ -10,8 +10,11 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/uncancelled.h"
 #include "net/exit_guard.h"
 #include "net/loop_private.h"
+
+static _Thread_local bool is_loop_thread;
 
 static void run_posted(fl_loop *loop)
 {
@@ -56,6 +59,7 @@ static void run_stop(fl_task *task)
 static void *run_loop(void *context)
 {
     fl_loop *loop = context;
+    is_loop_thread = true;
     (void)pthread_setname_np(pthread_self(), loop->name);
     (void)uv_run(&loop->uv, UV_RUN_DEFAULT); /* ends when the last handle has closed */
     return NULL;
@@ -136,13 +140,20 @@ void fl_loop_post(fl_loop *loop, fl_task *task)
     } while (!atomic_compare_exchange_weak_explicit(&loop->posted, &head, task,
                                                     memory_order_release, memory_order_relaxed));
     if (head == NULL) {
+        const int before = fl_uncancelled_begin();
         (void)uv_async_send(&loop->wake);
+        fl_uncancelled_end(before);
     }
 }
 
 bool fl_loop_is_current(const fl_loop *loop)
 {
     return pthread_equal(pthread_self(), loop->thread) != 0;
+}
+
+bool fl_loop_is_any_current(void)
+{
+    return is_loop_thread;
 }
 
 typedef struct work_request {

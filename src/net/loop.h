@@ -24,6 +24,8 @@ void fl_loop_free(fl_loop *loop);
  * it runs. Thread: any. */
 void fl_loop_post(fl_loop *loop, fl_task *task);
 bool fl_loop_is_current(const fl_loop *loop);
+/** Whether this is the thread of any loop, which must not wait for what loops do. Thread: any. */
+bool fl_loop_is_any_current(void);
 /** Monotonic milliseconds, and ms since 1970. Thread: any. */
 int64_t fl_clock_ms(void);
 int64_t fl_wall_ms(void);

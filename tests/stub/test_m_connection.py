@@ -112,6 +112,20 @@ def test_m04_all_addresses_stale(cluster, connect):
     assert sum(table.of(i).end for i in range(3)) == 24
 
 
+def test_a_cluster_that_names_no_coordinator(stub, connect):
+    """The cluster names no coordinator any more while a call is under way: the call says so."""
+    stub.create_table("keyed", LOG, key=["id"])
+    client = connect(stub)
+    stub.on("GET_METADATA", change(without_coordinator))
+    path = fluss.TablePath("fluss", "keyed")
+    failure = failure_of(client.admin.get_kv_snapshot_files(path, 0, 1))
+    assert "the cluster names no coordinator" in str(failure)
+
+
+def without_coordinator(message):
+    return {key: value for key, value in message.items() if key != "coordinator_server"}
+
+
 def test_m05_two_servers_swap_ports(cluster, connect):
     table = cluster.create_table("log", LOG, buckets=3, bucket_key=["id"])
     client = connect(cluster, client_bucket_hash="java")
