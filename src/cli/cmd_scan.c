@@ -7,6 +7,7 @@
 
 #include <fluss/fluss_arrow.h>
 
+#include "away.h"
 #include "cmd.h"
 #include "interrupt.h"
 #include "output.h"
@@ -42,6 +43,7 @@ typedef struct table_scan {
     size_t left;           /* rows that the last poll gave beyond those printed */
     bool is_default_limit; /* of a table that people read; it is said when it cuts */
     bool has_meta, follows;
+    cli_away away;
     const char *columns[COLUMNS_MAX];
     size_t n_columns;
     fluss_table_t *table;
@@ -273,7 +275,9 @@ static int print_next(table_scan *scan)
     fluss_records_t *records = NULL;
     fluss_error_t *err = &scan->remote.err;
     fluss_code_t rc = fluss_await_records(fluss_poll(scan->scanner, POLL_MS), -1, &records, err);
-    if (rc == 0 && fluss_records_count(records) == 0 && !scan->follows) {
+    if (scan->follows) {
+        cli_away_look(&scan->away, &scan->remote);
+    } else if (rc == 0 && fluss_records_count(records) == 0) {
         rc = end_expired(scan);
     }
     int status = rc == 0 ? print_records(scan, records) : cli_fail(&scan->remote);

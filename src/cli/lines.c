@@ -5,6 +5,7 @@
 #include "lines.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,8 +57,13 @@ static fluss_code_t read_more(cli_lines *lines, fluss_error_t *err)
     }
     ssize_t got = -1;
     while (got < 0 && !cli_interrupted()) {
-        got = read(STDIN_FILENO, lines->buffer + lines->filled, lines->capacity - lines->filled);
-        if (got < 0 && errno != EINTR) {
+        struct pollfd either[] = {{.fd = STDIN_FILENO, .events = POLLIN},
+                                  {.fd = cli_interrupt_fd(), .events = POLLIN}};
+        if (poll(either, 2, -1) > 0 && either[0].revents != 0) {
+            got =
+                read(STDIN_FILENO, lines->buffer + lines->filled, lines->capacity - lines->filled);
+        }
+        if (got < 0 && errno != EINTR && either[0].revents != 0) {
             return fail(err, "standard input can't be read", strerror(errno));
         }
     }

@@ -16,7 +16,7 @@ enum { PARTITION_WAIT_MS_MAX = 5000, CLOSE_MS_FAILED = 1000, LOG_LEVEL_DEBUG = 7
  * that time runs out. */
 struct cli_trouble {
     pthread_mutex_t lock;
-    char text[512]; /* guarded by lock; "" when there was none */
+    char text[CLI_TROUBLE_SIZE]; /* guarded by lock; "" when there was none */
 };
 
 void cli_begin(cli_remote *remote, char **argv, const char *usage)
@@ -178,13 +178,21 @@ int cli_connect(cli_remote *remote)
     return rc == 0 ? CLI_OK : cli_fail(remote);
 }
 
+void cli_trouble_text(const cli_remote *remote, char text[CLI_TROUBLE_SIZE])
+{
+    text[0] = '\0';
+    if (remote->trouble != NULL) {
+        (void)pthread_mutex_lock(&remote->trouble->lock);
+        memcpy(text, remote->trouble->text, CLI_TROUBLE_SIZE);
+        (void)pthread_mutex_unlock(&remote->trouble->lock);
+    }
+}
+
 int cli_fail(const cli_remote *remote)
 {
-    char why[sizeof(remote->trouble->text)] = "";
-    if (remote->err.kind == FLUSS_KIND_TIMEOUT && remote->trouble != NULL) {
-        (void)pthread_mutex_lock(&remote->trouble->lock);
-        memcpy(why, remote->trouble->text, sizeof(why));
-        (void)pthread_mutex_unlock(&remote->trouble->lock);
+    char why[CLI_TROUBLE_SIZE] = "";
+    if (remote->err.kind == FLUSS_KIND_TIMEOUT) {
+        cli_trouble_text(remote, why);
     }
     const bool lacks_user =
         remote->err.code == FLUSS_E_AUTHENTICATE_EXCEPTION && remote->user == NULL;

@@ -8,6 +8,7 @@
 
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
+enum { CLI_TROUBLE_SIZE = 512 };
 typedef struct cli_trouble cli_trouble;
 
 typedef struct cli_remote {
@@ -62,6 +63,8 @@ int cli_connect(cli_remote *remote);
 /** Say remote->err; when a time ran out, also why the library had to try again. @return CLI_FAILED
  */
 int cli_fail(const cli_remote *remote);
+/** What the library said last of why it has to try again; "": nothing. */
+void cli_trouble_text(const cli_remote *remote, char text[CLI_TROUBLE_SIZE]);
 /** Close and free the connection; the status to end with, which turns to CLI_FAILED when closing
  * fails. */
 int cli_end(cli_remote *remote, int status);

@@ -2,6 +2,7 @@
 /* Rows as JSON objects: lines of text to values by column name, and rows back to objects. */
 #include "row_json.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +82,70 @@ void cli_columns_close(cli_columns *columns)
     *columns = (cli_columns){0};
 }
 
+/* Where the JSON string that begins before `at` ends. */
+static const char *string_end(const char *at, const char *end)
+{
+    while (at < end && *at != '"') {
+        at += *at == '\\' && at + 1 < end ? 2 : 1;
+    }
+    return at < end ? at + 1 : end;
+}
+
+static bool is_beyond_int64(const char *digits, size_t size)
+{
+    char text[24];
+    if (size >= sizeof(text)) {
+        return true;
+    }
+    memcpy(text, digits, size);
+    text[size] = '\0';
+    errno = 0;
+    (void)strtoll(text, NULL, 10);
+    return errno == ERANGE;
+}
+
+/* The line with ".0" behind each integer that 64 bits don't hold, which makes it a real number of
+ * the same value; gives (free). NULL: out of memory. */
+static char *widen_integers(const char *line, size_t size, size_t *widened_size)
+{
+    static const char number[] = "+-.0123456789Ee", fraction[] = ".0";
+    enum { DIGITS_MIN = 19, FRACTION_SIZE = sizeof(fraction) - 1 };
+    char *widened = malloc(size + (size / DIGITS_MIN + 1) * FRACTION_SIZE), *out = widened;
+    for (const char *at = line, *end = line + size; out != NULL && at < end;) {
+        const char *from = at++;
+        const bool is_number = *from == '-' || (*from >= '0' && *from <= '9');
+        bool is_integer = is_number;
+        if (*from == '"') {
+            at = string_end(at, end);
+        }
+        for (; is_number && at < end && memchr(number, *at, sizeof(number) - 1) != NULL; at++) {
+            is_integer = is_integer && *at >= '0' && *at <= '9';
+        }
+        const size_t length = (size_t)(at - from);
+        memcpy(out, from, length);
+        out += length;
+        if (is_integer && length >= DIGITS_MIN && is_beyond_int64(from, length)) {
+            memcpy(out, fraction, FRACTION_SIZE);
+            out += FRACTION_SIZE;
+        }
+    }
+    *widened_size = out != NULL ? (size_t)(out - widened) : 0;
+    return widened;
+}
+
+static json_t *load(const char *line, size_t size, json_error_t *wrong)
+{
+    const size_t flags = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL;
+    json_t *object = json_loadb(line, size, flags, wrong);
+    if (object == NULL && json_error_code(wrong) == json_error_numeric_overflow) {
+        json_error_t again;
+        char *widened = widen_integers(line, size, &size);
+        object = widened != NULL ? json_loadb(widened, size, flags, &again) : NULL;
+        free(widened);
+    }
+    return object;
+}
+
 json_t *cli_row_parse(const char *line, size_t size, fluss_error_t *err)
 {
     json_error_t wrong;
@@ -88,7 +153,7 @@ json_t *cli_row_parse(const char *line, size_t size, fluss_error_t *err)
         (void)refuse(err, "no JSON object: a zero byte in the line");
         return NULL;
     }
-    json_t *object = json_loadb(line, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &wrong);
+    json_t *object = load(line, size, &wrong);
     if (!json_is_object(object)) {
         const bool is_number =
             object == NULL && json_error_code(&wrong) == json_error_numeric_overflow;

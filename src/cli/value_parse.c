@@ -273,7 +273,7 @@ fluss_code_t cli_value_from_json(const json_t *json, const cli_type *type, cli_p
     case FLUSS_INT:
     case FLUSS_BIGINT:
         *out = fluss_bigint(json_integer_value(json));
-        return json_is_integer(json) ? 0 : refuse(json, "a whole number", err);
+        return json_is_integer(json) ? 0 : refuse(json, "a whole number of 64 bits", err);
     case FLUSS_FLOAT:
     case FLUSS_DOUBLE:
         return real_from(json, out, err);

@@ -317,13 +317,14 @@ static void options_may_be_of_another_version(const char *servers)
 
 /* ---- cancelled threads ---- */
 
+/* No variable of it has an address: AddressSanitizer does not see that a cancelled thread's stack
+ * is free again. */
 static void *wait_for_rows(void *user)
 {
     called *c = user;
-    fluss_error_t err;
     fluss_future_t *poll = fluss_poll(c->scanner, 100); /* nothing comes */
     (void)pthread_cancel(pthread_self());               /* takes effect where it can */
-    (void)fluss_future_wait(poll, WAIT_MS, &err);
+    (void)fluss_future_wait(poll, WAIT_MS, NULL);
     fluss_future_free(poll);
     pthread_testcancel();
     c->wrong = "the thread goes on";

@@ -6,13 +6,17 @@ wrong is said. Method: one server for the tests that leave it alone; readers and
 to be at work by what they print or by the offsets of their table.
 """
 
+import fcntl
 import json
 import os
 import pty
 import re
 import resource
+import select
 import signal
 import subprocess
+import sys
+import termios
 import time
 
 import pytest
@@ -56,6 +60,16 @@ def test_rows_that_were_read_are_sent_when_a_signal_ends_the_input(address, numb
     assert end_offset(address, "fluss.log") == before + 2
 
 
+def test_a_signal_at_any_moment_ends_an_append(address):
+    """Also between the question whether one came and the wait for input."""
+    for i in range(int(os.environ.get("FLUSS_SIGNALS", "20"))):
+        append = start(address, "append", "fluss.log")
+        time.sleep(i % 50 / 1000)
+        append.send_signal(signal.SIGINT)
+        assert append.wait(LIMIT_S) == -signal.SIGINT
+        assert append.communicate() in {(b"", b""), (b"", b"0 rows appended\n")}
+
+
 @pytest.mark.parametrize("number", SIGNALS)
 def test_follow_ends_by_the_signal_between_two_rows(address, number):
     run(address, "append", "fluss.keyed", stdin=b'{"id": 1}\n')
@@ -65,6 +79,25 @@ def test_follow_ends_by_the_signal_between_two_rows(address, number):
     out, err = follow.communicate(timeout=LIMIT_S)
     assert (follow.returncode, err) == (-number, b"")
     assert all(json.loads(line) for line in out.splitlines())
+
+
+def bytes_in(pipe):
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, b"0000"), sys.byteorder)
+
+
+def test_rows_are_whole_when_a_signal_comes_while_output_is_stuck(address):
+    run(address, "create-table", "fluss.long", "id INT")
+    run(address, "append", "fluss.long", stdin=b'{"id": 123456789}\n' * 10_000)
+    scan = start(address, "scan", "fluss.long", "--json")
+    deadline, filled, before = time.monotonic() + LIMIT_S, 0, -1
+    while filled == 0 or filled != before:  # until the pipe is full
+        assert time.monotonic() < deadline
+        before, filled = filled, bytes_in(scan.stdout)
+        select.select([], [], [], 0.05)
+    scan.send_signal(signal.SIGINT)
+    out, err = scan.communicate(timeout=LIMIT_S)
+    assert (scan.returncode, err) == (-signal.SIGINT, b"")
+    assert {*out.splitlines(keepends=True)} == {b'{"id":123456789}\n'}
 
 
 def test_lookup_prints_what_it_found_before_a_signal(address):
@@ -107,9 +140,28 @@ def test_follow_and_a_long_append_go_on_over_kills(tmp_path):
     while output.read_bytes().count(b"\n") < sent:
         assert time.monotonic() < deadline
     follow.send_signal(signal.SIGTERM)
-    assert follow.communicate(timeout=LIMIT_S) == (None, b"")
+    follow.communicate(timeout=LIMIT_S)
     rows = [json.loads(line)["id"] for line in output.read_text().splitlines()]
     assert rows == list(range(sent))
+    assert server.stop() == 0
+
+
+def test_follow_says_that_the_server_is_away_and_that_it_is_back(tmp_path):
+    server = Server(tmp_path / "data").start()
+    run(server.address, "create-table", "fluss.t", "id INT")
+    follow = start(server.address, "scan", "fluss.t", "--follow")
+    run(server.address, "append", "fluss.t", stdin=b'{"id": 1}\n')
+    assert json.loads(follow.stdout.readline()) == {"id": 1}
+    server.kill()
+    said = follow.stderr.readline().decode()
+    assert said.startswith("fluss scan: no answer for 3 seconds, waiting; last: ")
+    assert server.address in said
+    server = Server(server.data_dir, "--listen", server.address).start()
+    assert follow.stderr.readline() == b"fluss scan: the server answers again\n"
+    run(server.address, "append", "fluss.t", stdin=b'{"id": 2}\n')
+    assert json.loads(follow.stdout.readline()) == {"id": 2}
+    follow.send_signal(signal.SIGINT)
+    assert follow.communicate(timeout=LIMIT_S) == (b"", b"")
     assert server.stop() == 0
 
 
@@ -140,6 +192,7 @@ def test_waits_end_and_say_why(tmp_path):
         (b'{"id": 1}\r\n{"id": 2}', 2),
         (b'{"d": 0.%s}\n' % (b"9" * 400), 1),
         (b'{"d": -0.0}\n{"id": -0}\n{}\n', 3),
+        (b'{"d": 9223372036854775808}\n{"d": -%s, "v": "\\"%s"}\n' % (b"9" * 300, b"9" * 30), 2),
     ],
 )
 def test_what_is_taken(address, text, count):
@@ -153,6 +206,7 @@ def test_what_is_taken(address, text, count):
     [
         (b'{"id": 1, "id": 2}', "duplicate object key"),
         (b'{"id": %s}' % (b"9" * 400), "line 1: a number out of range: too big integer"),
+        (b'{"id": 9223372036854775808}', "9.223372036854776e18 is not a whole number of 64 bits"),
         (b'{"d": 1e400}', "line 1: a number out of range: real number overflow"),
         (b"[" * 100_000, "maximum parsing depth"),
         (b'{"v": ' * 100_000, "maximum parsing depth"),
