@@ -69,6 +69,29 @@ static fluss_code_t wire_schema(const fl_scan_plan *plan, const fl_schema *writt
     return fl_schema_project(newest, columns, plan->wire_column_count, out, err);
 }
 
+/* The plan's columns as a batch written under `from` has them, in the user's order: ids tell which
+ * those are. */
+static fluss_code_t pick_written(const fl_scan_plan *plan, const fl_schema *from, fl_schema **to,
+                                 fluss_error_t *err)
+{
+    uint32_t *order = fl_calloc(plan->column_count, sizeof(*order));
+    size_t count = 0;
+    if (order == NULL) {
+        return fl_error_nomem(err);
+    }
+    for (size_t i = 0; i < plan->column_count; i++) {
+        for (size_t j = 0; j < from->column_count; j++) {
+            if (from->columns[j].id == plan->output->columns[i].id) {
+                order[count++] = (uint32_t)j;
+                break;
+            }
+        }
+    }
+    const fluss_code_t rc = fl_schema_project(from, order, count, to, err);
+    fl_free(order);
+    return rc;
+}
+
 /* Arrange columns of a batch written under `from` as the plan wants. */
 static fluss_code_t arrange(const fl_scan_plan *plan, const fl_schema *from,
                             struct ArrowArray *array, fl_schema **schema, fluss_error_t *err)
@@ -79,17 +102,7 @@ static fluss_code_t arrange(const fl_scan_plan *plan, const fl_schema *from,
     } else if (plan->columns == NULL) {
         to = fl_schema_ref(from);
     } else {
-        /* As written, in the user's order: ids tell which columns those are. */
-        uint32_t order[512];
-        size_t count = 0;
-        for (size_t i = 0; i < plan->column_count; i++) {
-            for (size_t j = 0; j < from->column_count && count < FL_COUNT_OF(order); j++) {
-                if (from->columns[j].id == plan->output->columns[i].id) {
-                    order[count++] = (uint32_t)j;
-                }
-            }
-        }
-        FL_TRY(fl_schema_project(from, order, count, &to, err));
+        FL_TRY(pick_written(plan, from, &to, err));
     }
     bool is_same = to->column_count == from->column_count;
     for (size_t i = 0; is_same && i < to->column_count; i++) {

@@ -342,3 +342,18 @@ def test_null_lists_of_one_size_may_span_nulls_of_a_not_null_type(connection, da
     with pytest.raises((fluss.FlussError, ValueError), match="null"):
         writer.write_arrow_batch(pa.RecordBatch.from_arrays([bad], names=["xs"]))
         writer.flush().result(CALL_S_MAX)
+
+
+def test_a_projection_of_many_columns_is_read_as_it_was_written(connection, database):
+    wide = pa.schema([(f"c{i}", pa.int32()) for i in range(700)])
+    table = make(connection, database, "wide", schema=wide)
+    writer = table.new_append().create_writer()
+    writer.write_arrow(pa.table([[i] for i in range(700)], wide))
+    writer.flush().result(CALL_S_MAX)
+    names = wide.names[:0:-1]
+    scan = table.new_scan().project_by_name(names).with_fixed_schema(False)
+    scanner = scan.create_record_batch_log_scanner().result(CALL_S_MAX)
+    scanner.subscribe_buckets({0: fluss.EARLIEST_OFFSET})
+    found = scanner.to_arrow().result(CALL_S_MAX)
+    assert found.column_names == names
+    assert found.to_pylist() == [{f"c{i}": i for i in range(699, 0, -1)}]
