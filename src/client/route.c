@@ -26,11 +26,6 @@ static void back_off(fl_write_bucket *bucket)
 
 /* ---- metadata ---- */
 
-typedef struct refresh {
-    fl_write_partition *partition;
-    bool is_creating;
-} refresh;
-
 /* What the bucket's wait ends with, if it has lasted too long. */
 static bool is_hopeless(const fl_write_bucket *bucket, const fluss_error_t *err)
 {
@@ -167,13 +162,13 @@ static void on_created(void *context, const fl_reply *reply, const fluss_error_t
     wait_after(partition, failure);
 }
 
-/* The values in a partition's name, by key, as the request wants them. */
-static size_t split_name(const fl_write_partition *partition, fl_msg_pb_key_value *pairs,
-                         size_t count_max)
+/* The values in a partition's name, by key, as the request wants them.
+ * @param pairs room for one a partition key */
+static size_t split_name(const fl_write_partition *partition, fl_msg_pb_key_value *pairs)
 {
     size_t count = 0;
     const char *at = partition->name;
-    while (count < count_max) {
+    while (count < partition->table->partition_key_count) {
         const size_t size = strcspn(at, "$");
         pairs[count].key = fl_slice_str(partition->table->partition_keys[count]);
         pairs[count].value = fl_slice_of(at, size);
@@ -190,16 +185,21 @@ static size_t split_name(const fl_write_partition *partition, fl_msg_pb_key_valu
 static fluss_code_t send_create(fl_write_partition *partition, fluss_error_t *err)
 {
     const fl_write_table *table = partition->table;
-    fl_msg_pb_key_value pairs[FL_PARTITION_KEY_COUNT_MAX];
+    fl_msg_pb_key_value *pairs = fl_calloc(table->partition_key_count, sizeof(*pairs));
+    if (pairs == NULL) {
+        return fl_error_nomem(err);
+    }
     const fl_msg_create_partition_request request = {
         .table_path = fl_metadata_path(table->database, table->name),
         .partition_spec = {.partition_key_values = pairs,
-                           .partition_key_values_count =
-                               split_name(partition, pairs, table->partition_key_count)},
+                           .partition_key_values_count = split_name(partition, pairs)},
         .ignore_if_not_exists = true,
     };
-    return fl_metadata_ask_coordinator(table->sender->client->metadata, FL_API_CREATE_PARTITION,
-                                       &request, on_created, partition, err);
+    const fluss_code_t rc =
+        fl_metadata_ask_coordinator(table->sender->client->metadata, FL_API_CREATE_PARTITION,
+                                    &request, on_created, partition, err);
+    fl_free(pairs);
+    return rc;
 }
 
 static void on_owner(void *context, const fl_reply *reply, const fluss_error_t *failure,
@@ -225,8 +225,7 @@ static void on_owner(void *context, const fl_reply *reply, const fluss_error_t *
 static bool create_partition(fl_write_partition *partition)
 {
     const fl_write_table *table = partition->table;
-    if (table->sender->client->config->writer_create_partition.number == 0 ||
-        table->partition_key_count > FL_PARTITION_KEY_COUNT_MAX) {
+    if (table->sender->client->config->writer_create_partition.number == 0) {
         return false;
     }
     partition->is_being_made =

@@ -32,7 +32,6 @@ fl_sender *fl_sender_new(fl_client *client)
 static void free_partition(fl_write_partition *partition, int32_t bucket_count)
 {
     for (int32_t i = 0; i < bucket_count; i++) {
-        fl_content_free(partition->buckets[i].spare);
         (void)pthread_mutex_destroy(&partition->buckets[i].lock);
     }
     fl_free(partition->buckets);
@@ -127,7 +126,8 @@ void fl_sender_visit(fl_sender *sender, fl_visit_bucket visit, void *context)
     }
 }
 
-/* The oldest batch id of a bucket that is not done; 0: none. Sets *opened_ms of the open batch. */
+/* The oldest batch id of a bucket that is not done; 0: none.
+ * @param has_sendable whether there is a batch that is not under way */
 static uint64_t oldest_batch(fl_write_bucket *bucket, bool *has_sendable)
 {
     (void)pthread_mutex_lock(&bucket->lock);
@@ -392,11 +392,6 @@ void fl_sender_check_waiters(fl_write_table *table)
     check_drained(table->sender);
 }
 
-static void look_at(fl_write_bucket *bucket, void *context)
-{
-    look_if_waiting(bucket, context);
-}
-
 static void run_flush(fl_task *task)
 {
     fl_flush *flush = FL_CONTAINER_OF(task, fl_flush, task);
@@ -404,7 +399,7 @@ static void run_flush(fl_task *task)
     table->flush_upto = flush->upto > table->flush_upto ? flush->upto : table->flush_upto;
     flush->next = table->flushes;
     table->flushes = flush;
-    visit_table(table, look_at, NULL);
+    visit_table(table, look_if_waiting, NULL);
     fl_sender_check_waiters(table);
 }
 

@@ -25,8 +25,6 @@ typedef struct fl_write_table fl_write_table;
 typedef struct fl_writer fl_writer;
 typedef struct fl_encoder fl_encoder;
 
-enum { FL_PARTITION_KEY_COUNT_MAX = 16 };
-
 /** What rows of one batch have in common. */
 typedef struct fl_stream {
     fl_table *table; /* schema and formats; borrowed from the writer or shared by the batch */
@@ -41,7 +39,7 @@ bool fl_stream_equal(const fl_stream *a, const fl_stream *b);
 /** One future for many parts: an Arrow batch that is spread over buckets. */
 typedef struct fl_ack_group {
     atomic_int pending;   /* parts, and one for whoever adds them */
-    pthread_mutex_t lock; /* guards: err */
+    pthread_mutex_t lock; /* guards: err, last */
     fluss_error_t err;
     fluss_ack_t last;
     fluss_future_t *future;
@@ -98,7 +96,6 @@ struct fl_write_bucket {
     atomic_bool is_leaderless; /* its batches wait for a leader */
     pthread_mutex_t lock;      /* guards: to the next mark */
     fl_batch *open;
-    struct fl_content *spare; /* an empty builder for the next batch */
     fl_batch *queue, **queue_last;
     int in_flight_count;
     bool is_scheduled;

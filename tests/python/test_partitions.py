@@ -245,6 +245,17 @@ def test_a_dropped_partition_fails_its_own_rows_only(servers, database, admin):
     connection.close().result(S_MAX)
 
 
+def test_a_partition_of_many_columns_is_made_on_demand(servers, database):
+    connection = configured(servers, writer__dynamic_create_partition__enabled="true")
+    keys = [f"k{i}" for i in range(40)]
+    schema = pa.schema([("id", pa.int32()), *((key, pa.string()) for key in keys)])
+    table = make(connection, database, schema=schema, keys=keys)
+    written = {"id": 1, **{key: str(i) for i, key in enumerate(keys)}}
+    table.new_append().create_writer().append(written).wait().result(S_MAX)
+    assert table.new_scan().to_arrow().to_pylist() == [written]
+    connection.close().result(S_MAX)
+
+
 def test_many_writers_make_partitions_on_demand(servers, database, admin):
     connection = configured(servers, writer__dynamic_create_partition__enabled="true")
     table = make(connection, database, bucket_count=2)
