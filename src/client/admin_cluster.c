@@ -6,6 +6,7 @@
 
 #include "client/admin.h"
 #include "client/metadata.h"
+#include "net/listener.h"
 
 /* ---- servers ---- */
 
@@ -15,23 +16,17 @@ static const fl_result_column node_columns[] = {
 
 static fluss_code_t node_row(fluss_result_t *result, const fl_server *server, fluss_error_t *err)
 {
-    const char *colon = strrchr(server->address, ':');
-    const bool is_path = strncmp(server->address, "unix:", 5) == 0;
-    fl_slice host = fl_slice_str(server->address);
-    int64_t port = 0;
-    if (!is_path && colon != NULL) {
-        host.size = (size_t)(colon - server->address);
-        for (const char *digit = colon + 1; *digit >= '0' && *digit <= '9'; digit++) {
-            port = port * 10 + (*digit - '0');
-        }
-        if (host.size > 2 && host.data[0] == '[') {
-            host = fl_slice_sub(host, 1, host.size - 2);
-        }
+    char host[FL_ADDRESS_SIZE_MAX];
+    uint16_t port = 0;
+    if (strncmp(server->address, "unix:", 5) == 0) {
+        memcpy(host, server->address, sizeof(host));
+    } else {
+        FL_TRY(fl_address_parse(server->address, host, sizeof(host), &port, err));
     }
     const fl_cell cells[] = {
         fl_cell_number(server->id),
         fl_cell_text(fl_slice_str(server->is_coordinator ? "coordinator" : "tablet")),
-        fl_cell_text(host),
+        fl_cell_text(fl_slice_str(host)),
         fl_cell_number(port),
         server->rack[0] != '\0' ? fl_cell_text(fl_slice_str(server->rack)) : (fl_cell){0},
     };

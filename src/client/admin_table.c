@@ -330,11 +330,12 @@ static fluss_code_t partitions_rows(const void *message, fluss_result_t *result,
     const fl_msg_list_partition_infos_response *response = message;
     fl_buf name;
     fl_buf_init(&name, NAME_SIZE_MAX);
-    for (size_t i = 0; i < response->partitions_info_count; i++) {
-        FL_TRY(partition_rows(result, &response->partitions_info[i], &name, err));
+    fluss_code_t rc = 0;
+    for (size_t i = 0; i < response->partitions_info_count && rc == 0; i++) {
+        rc = partition_rows(result, &response->partitions_info[i], &name, err);
     }
     fl_buf_deinit(&name);
-    return 0;
+    return rc;
 }
 
 static const fl_op_kind partitions_kind = {

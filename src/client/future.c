@@ -243,11 +243,6 @@ void fl_future_complete_void(fluss_future_t *future)
     (void)fl_future_complete(future, (fl_value){.kind = FL_VALUE_VOID});
 }
 
-void fl_future_complete_i64(fluss_future_t *future, int64_t number)
-{
-    (void)fl_future_complete(future, (fl_value){.kind = FL_VALUE_I64, .v.i64 = number});
-}
-
 void fl_future_fail(fluss_future_t *future, const fluss_error_t *err)
 {
     if (is_shared(future)) {

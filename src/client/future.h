@@ -42,7 +42,6 @@ bool fl_future_complete(fluss_future_t *future, fl_value value);
 /** Complete, and free the object when nobody wants it. */
 void fl_future_complete_or_free(fluss_future_t *future, fl_value value);
 void fl_future_complete_void(fluss_future_t *future);
-void fl_future_complete_i64(fluss_future_t *future, int64_t number);
 /** Fail; drops the producer's reference. Nothing when it is ready. Thread: any, no lock held. */
 void fl_future_fail(fluss_future_t *future, const fluss_error_t *err);
 /** Whether this thread may wait for the library. @return FLUSS_KIND_STATE: inside a callback, where

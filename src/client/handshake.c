@@ -3,6 +3,7 @@
  * Other calls wait until this is over. Their numbers mean nothing to calls.
  * Source: protocol of Fluss 1.0; a Java server ends PLAIN with an empty challenge, ours with none.
  */
+#include <fluss/fluss.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -29,7 +30,7 @@ void fl_handshake_start(fl_node *node)
 {
     const fl_msg_api_versions_request request = {
         .client_software_name = fl_slice_str("libfluss"),
-        .client_software_version = fl_slice_str("0.1.0"),
+        .client_software_version = fl_slice_str(fluss_version_string()),
     };
     fluss_error_t err;
     if (send(node, FL_API_API_VERSIONS, VERSIONS_ID, &request, &err) != 0) {

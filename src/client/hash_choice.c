@@ -202,23 +202,3 @@ void fl_hash_probe(fl_op *op, fl_value value)
         sample(p);
     }
 }
-
-fluss_code_t fl_error_column(fluss_error_t *err, const fl_schema *schema, const char *name)
-{
-    char known[600] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < schema->column_count; i++) {
-        const size_t size = strlen(schema->columns[i].name);
-        if (used + size + 8 > sizeof(known)) {
-            memcpy(known + used, ", …", sizeof(", …"));
-            break;
-        }
-        if (i > 0) {
-            memcpy(known + used, ", ", 2);
-            used += 2;
-        }
-        memcpy(known + used, schema->columns[i].name, size + 1);
-        used += size;
-    }
-    return fl_error_argument(err, "no column '%.100s'; the columns are %s", name, known);
-}

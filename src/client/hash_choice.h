@@ -11,6 +11,4 @@ bool fl_hash_needs_probe(const fl_table *table);
 /** Look at rows of the table, settle table->hash, then complete the op with the value, a handle of
  * the table. Thread: loop. */
 void fl_hash_probe(fl_op *op, fl_value value);
-/** "no column 'x'; the columns are a, b, c". */
-fluss_code_t fl_error_column(fluss_error_t *err, const fl_schema *schema, const char *name);
 #endif

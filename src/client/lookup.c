@@ -4,14 +4,13 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "client/hash_choice.h"
 #include "client/lookups_private.h"
 #include "client/options.h"
 #include "client/writer_private.h"
 
 enum { KEY_COUNT_MAX = 1 << 24 };
 
-fl_lookup *fl_lookup_ref(fl_lookup *lookup)
+static fl_lookup *ref(fl_lookup *lookup)
 {
     (void)atomic_fetch_add_explicit(&lookup->refs, 1, memory_order_relaxed);
     return lookup;
@@ -297,7 +296,7 @@ fluss_future_t *fluss_lookup(fluss_lookup_t *lookup, const fluss_datum_t *keys, 
     call->future = future;
     call->task.run = fl_lookup_call_run;
     call->client = fl_client_ref(lookup->client);
-    (void)fl_lookup_ref(call->lookup);
+    (void)ref(call->lookup);
     fl_loop_post(call->client->loop, &call->task);
     return future;
 }

@@ -15,7 +15,6 @@ typedef struct fl_lookup {
     uint32_t *columns; /* that a key gives, in order */
     size_t column_count;
 } fl_lookup;
-fl_lookup *fl_lookup_ref(fl_lookup *lookup);
 void fl_lookup_unref(fl_lookup *lookup);
 
 struct fluss_lookup {

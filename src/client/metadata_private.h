@@ -29,7 +29,7 @@ typedef struct fl_leaders_entry {
 
 typedef struct fl_partition_entry {
     int64_t table_id, partition_id;
-    UT_hash_handle hh; /* by name_key */
+    UT_hash_handle hh; /* by key */
     size_t key_size;
     char key[]; /* table id, then the name, then a zero that does not count */
 } fl_partition_entry;

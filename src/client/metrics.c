@@ -55,7 +55,7 @@ static fluss_code_t add(filling *f, const char *name, const char *type, int64_t 
 static fluss_code_t fill(fl_client *client, filling *f, fluss_error_t *err)
 {
     fl_metrics *m = &client->metrics;
-#define FL_METRIC(field, name, labels, type) \
+#define FL_METRIC(field, name, type) \
     FL_TRY(add(f, (name), (type), atomic_load_explicit(&m->field, memory_order_relaxed), err));
 #include "client/metrics.def"
 #undef FL_METRIC

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 typedef struct fl_metrics {
-#define FL_METRIC(field, name, labels, type) atomic_llong field;
+#define FL_METRIC(field, name, type) atomic_llong field;
 #include "client/metrics.def"
 #undef FL_METRIC
 } fl_metrics;

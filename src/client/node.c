@@ -71,29 +71,6 @@ void fl_node_authenticate_later(fl_node *node)
     fl_timer_start(node->timer, backoff_ms(node->refused_count, FL_AUTHENTICATE_MS_MAX));
 }
 
-void fl_node_connect(fl_node *node)
-{
-    if (node->state != FL_NODE_IDLE || node->rpc->is_closed) {
-        return;
-    }
-    const fluss_config_t *config = node->rpc->config;
-    const fl_conn_opts opts = {
-        .frame_size_min = 1,
-        .frame_size_max = FL_FRAME_SIZE_MAX,
-        .connect_timeout_ms = config->connect_timeout_ms.number,
-    };
-    fluss_error_t err;
-    node->why = (fluss_error_t){0};
-    atomic_fetch_add_explicit(&node->rpc->connects, 1, memory_order_relaxed);
-    if (fl_conn_connect(node->rpc->loop, node->address, &opts, &fl_node_events, node, &node->conn,
-                        &err) != 0) {
-        node->conn = NULL;
-        fail_calls(&node->waiting, &err);
-        return;
-    }
-    node->state = FL_NODE_CONNECTING;
-}
-
 void fl_node_fail(fl_node *node, const fluss_error_t *why)
 {
     if (node->conn != NULL && node->state != FL_NODE_CLOSING) {
@@ -262,8 +239,31 @@ static void on_closed(fl_conn *conn, const fluss_error_t *why, void *context)
     }
 }
 
-const fl_conn_events fl_node_events = {
+static const fl_conn_events events = {
     .on_open = on_open,
     .on_frame = on_frame,
     .on_closed = on_closed,
 };
+
+void fl_node_connect(fl_node *node)
+{
+    if (node->state != FL_NODE_IDLE || node->rpc->is_closed) {
+        return;
+    }
+    const fluss_config_t *config = node->rpc->config;
+    const fl_conn_opts opts = {
+        .frame_size_min = 1,
+        .frame_size_max = FL_FRAME_SIZE_MAX,
+        .connect_timeout_ms = config->connect_timeout_ms.number,
+    };
+    fluss_error_t err;
+    node->why = (fluss_error_t){0};
+    atomic_fetch_add_explicit(&node->rpc->connects, 1, memory_order_relaxed);
+    if (fl_conn_connect(node->rpc->loop, node->address, &opts, &events, node, &node->conn, &err) !=
+        0) {
+        node->conn = NULL;
+        fail_calls(&node->waiting, &err);
+        return;
+    }
+    node->state = FL_NODE_CONNECTING;
+}

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "client/hash_choice.h"
+#include "client/schema.h"
 #include "format/datum.h"
 #include "format/decimal.h"
 

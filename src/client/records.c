@@ -109,18 +109,14 @@ void fl_held_end(fl_held *held)
 void fl_value_taken(fl_value *value)
 {
     if (value->kind == FL_VALUE_RECORDS) {
-        taken(fl_records_held(value->v.object));
+        fluss_records_t *records = value->v.object;
+        taken(&records->held);
     } else if (value->kind == FL_VALUE_BATCHES) {
         taken(fl_batches_held(value->v.object));
     }
 }
 
 /* ---- records ---- */
-
-fl_held *fl_records_held(fluss_records_t *records)
-{
-    return &records->held;
-}
 
 static void release_records(fl_held *held)
 {

@@ -98,5 +98,4 @@ void fl_handshake_start(fl_node *node);
 void fl_handshake_again(fl_node *node);
 /** A response that arrived before the node was ready. */
 void fl_handshake_response(fl_node *node, fl_slice frame);
-extern const fl_conn_events fl_node_events;
 #endif

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "client/hash_choice.h"
 #include "client/options.h"
 #include "client/predicate.h"
 #include "client/scan_private.h"

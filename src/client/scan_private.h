@@ -203,7 +203,6 @@ void fl_held_init(fl_held *held, fl_piece *pieces, fl_scanner *scanner, fl_clien
                   void (*release)(fl_held *held));
 /** Free pieces and object; first give the pieces back when nobody took them. */
 void fl_held_end(fl_held *held);
-fl_held *fl_records_held(fluss_records_t *records);
 fl_held *fl_batches_held(fluss_batches_t *batches);
 /** The rows of a batch that was not taken out. @param i below the count */
 const fl_piece *fl_batches_piece(const fluss_batches_t *batches, size_t i);

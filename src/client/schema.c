@@ -91,6 +91,26 @@ fluss_code_t fl_client_schema_wrap(const fl_schema *from, fluss_schema_t **out, 
     return 0;
 }
 
+fluss_code_t fl_error_column(fluss_error_t *err, const fl_schema *schema, const char *name)
+{
+    char known[600] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < schema->column_count; i++) {
+        const size_t size = strlen(schema->columns[i].name);
+        if (used + size + 8 > sizeof(known)) {
+            memcpy(known + used, ", …", sizeof(", …"));
+            break;
+        }
+        if (i > 0) {
+            memcpy(known + used, ", ", 2);
+            used += 2;
+        }
+        memcpy(known + used, schema->columns[i].name, size + 1);
+        used += size;
+    }
+    return fl_error_argument(err, "no column '%.100s'; the columns are %s", name, known);
+}
+
 fluss_code_t fluss_schema_add(fluss_schema_t *schema, const char *name, const char *type,
                               const char *comment, fluss_error_t *err)
 {

@@ -17,6 +17,8 @@ struct fluss_desc {
     fl_slice json; /* what travels; owned */
 };
 
+/** "no column 'x'; the columns are a, b, c". */
+fluss_code_t fl_error_column(fluss_error_t *err, const fl_schema *schema, const char *name);
 /** A public schema around a finished one, which it shares. */
 FLUSS_CHECKED fluss_code_t fl_client_schema_wrap(const fl_schema *schema, fluss_schema_t **out,
                                                  fluss_error_t *err);

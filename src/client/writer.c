@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "client/hash_choice.h"
 #include "client/options.h"
 #include "client/writer_private.h"
 

@@ -33,9 +33,14 @@ static void fail_future(fluss_future_t *future, fluss_code_t code, const char *t
     fl_future_fail(future, &err);
 }
 
+static void complete_with(fluss_future_t *future, int64_t number)
+{
+    (void)fl_future_complete(future, (fl_value){.kind = FL_VALUE_I64, .v.i64 = number});
+}
+
 static void *complete_with_42(void *future)
 {
-    fl_future_complete_i64(future, 42);
+    complete_with(future, 42);
     return NULL;
 }
 
@@ -100,7 +105,7 @@ static void a_result_of_another_kind_is_refused(void **state)
 {
     (void)state;
     fluss_future_t *future = fl_future_new();
-    fl_future_complete_i64(future, 1);
+    complete_with(future, 1);
     fluss_error_t err;
     assert_int_equal(fluss_await(future, -1, &err), FLUSS_E_CLIENT);
     assert_int_equal(err.kind, FLUSS_KIND_STATE);
@@ -146,7 +151,7 @@ static void a_queue_is_readable_exactly_while_it_holds_something(void **state)
     }
     assert_false(is_readable(queue));
     for (int i = COUNT - 1; i >= 0; i--) {
-        fl_future_complete_i64(futures[i], i);
+        complete_with(futures[i], i);
         assert_true(is_readable(queue));
     }
     for (int i = COUNT - 1; i >= 0; i--) {
