@@ -4,15 +4,21 @@
 #include "scenario.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { STEP_MS = 8000, POLL_MS = 3000, ROWS = 5 };
+enum { STEP_MS = 8000, POLL_MS = 3000, ROWS = 5, LIVES_MAX = 65536 };
 
 static const fluss_path_t log_path = {"fluss", "scenario_log"};
 static const fluss_path_t key_path = {"fluss", "scenario_keys"};
 
+/* The number of a life is in its rows. */
+static int lives;
+static bool is_acknowledged[LIVES_MAX];
+
 typedef struct life {
     const char *servers;
+    char number[16];
     fluss_config_t *config;
     fluss_conn_t *conn;
     fluss_schema_t *schema;
@@ -90,17 +96,18 @@ static fluss_code_t append(life *l)
 {
     fluss_code_t rc = fluss_append_open(l->log, &l->appender, l->err);
     for (int32_t i = 0; i < ROWS && rc == 0; i++) {
-        rc = fluss_append(l->appender, FLUSS_ROW(fluss_int(i), fluss_str("row")), NULL, l->err);
+        rc = fluss_append(l->appender, FLUSS_ROW(fluss_int(i), fluss_str(l->number)), NULL, l->err);
     }
     fluss_future_t *ack = NULL;
     fluss_ack_t where;
-    rc = rc != 0
-             ? rc
-             : fluss_append(l->appender, FLUSS_ROW(fluss_int(ROWS), fluss_null()), &ack, l->err);
+    rc = rc != 0 ? rc
+                 : fluss_append(l->appender, FLUSS_ROW(fluss_int(ROWS), fluss_str(l->number)), &ack,
+                                l->err);
     rc = rc != 0 ? rc : fluss_await_ack(ack, STEP_MS, &where, l->err);
     rc = rc != 0 ? rc : fluss_await(fluss_flush(l->appender), STEP_MS, l->err);
     if (rc == 0) {
         l->start = (fluss_position_t){where.bucket, where.log_end_offset - 1 - ROWS};
+        is_acknowledged[lives] = true;
     }
     return rc;
 }
@@ -243,10 +250,56 @@ fluss_code_t scenario_run(const char *servers, const char **reached, fluss_error
                                         "lookup",  "scan",   "read",   "list"};
     life l = {.servers = servers, .err = err};
     fluss_code_t rc = 0;
+    expect(++lives < LIVES_MAX);
+    (void)snprintf(l.number, sizeof(l.number), "%d", lives);
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && rc == 0; i++) {
         rc = steps[i](&l);
         *reached = names[i];
     }
     release(&l);
     return rc;
+}
+
+/* ---- what is left of all lives ---- */
+
+static void count_rows_of(const fluss_records_t *records, int32_t next[LIVES_MAX])
+{
+    for (size_t i = 0; i < fluss_records_count(records); i++) {
+        fluss_record_t record;
+        fluss_records_get(records, i, &record);
+        size_t size;
+        const char *number = fluss_row_text(record.row, "name", &size);
+        char text[16] = "";
+        memcpy(text, number, size < sizeof(text) ? size : 0);
+        const long writer = strtol(text, NULL, 10);
+        expect(writer > 0 && writer <= lives);
+        expect(fluss_row_i64(record.row, "id", -1) == next[writer]++);
+    }
+}
+
+void scenario_check_rows(const char *servers)
+{
+    static int32_t next[LIVES_MAX];
+    fluss_error_t err = {0};
+    fluss_table_t *table;
+    fluss_conn_t *conn = connect_to(servers);
+    must(fluss_await_table(fluss_open_table(conn, log_path), WAIT_MS, &table, &err));
+    fluss_result_t *ends =
+        answer_of(fluss_list_offsets(conn, log_path, NULL, NULL, 0, FLUSS_LATEST));
+    const int64_t end = fluss_result_i64(ends, 0, "offset", -1);
+    fluss_result_free(ends);
+    fluss_scanner_t *scanner = open_scanner(table, NULL, FLUSS_EARLIEST);
+    fluss_position_t at = {.offset = 0};
+    while (at.offset < end) {
+        fluss_records_t *records = poll_some(scanner);
+        count_rows_of(records, next);
+        fluss_records_free(records);
+        expect(fluss_positions(scanner, &at, 1) == 1);
+    }
+    for (int i = 1; i <= lives; i++) {
+        expect(!is_acknowledged[i] || next[i] == ROWS + 1);
+    }
+    fluss_scanner_free(scanner);
+    fluss_table_free(table);
+    fluss_conn_free(conn);
 }

@@ -14,4 +14,7 @@ void scenario_prepare(const char *servers);
  * @return 0: everything came as expected; else the first failure. Whatever was made is released
  */
 fluss_code_t scenario_run(const char *servers, const char **reached, fluss_error_t *err);
+/** Read what all lives appended: nothing is there twice or out of order, and nothing is missing of
+ * a life whose rows were acknowledged. Ends the test when that is not so. */
+void scenario_check_rows(const char *servers);
 #endif

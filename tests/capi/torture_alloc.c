@@ -214,6 +214,7 @@ int main(void)
         lives++;
     }
     live_well(servers);
+    scenario_check_rows(servers);
     server_stop();
     (void)printf("%lld allocations, %" PRId64 " lives, %" PRId64 " of them with an error\n", count,
                  lives, failures);
