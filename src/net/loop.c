@@ -4,10 +4,13 @@
  * whole stack at once and turns it round, so tasks of one poster keep their order. */
 #include "net/loop.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/uncancelled.h"
@@ -76,6 +79,36 @@ static int start_thread(fl_loop *loop)
     return rc;
 }
 
+/* libuv ends the process when its first loop finds no three descriptors. @return 0, or its code */
+static int check_descriptors(void)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        return uv_translate_sys_error(errno);
+    }
+    const int third = fcntl(ends[0], F_DUPFD_CLOEXEC, 0);
+    const int rc = third >= 0 ? 0 : uv_translate_sys_error(errno);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    if (third >= 0) {
+        (void)close(third);
+    }
+    return rc;
+}
+
+static int init_uv(uv_loop_t *uv)
+{
+    int rc = check_descriptors();
+    if (rc == 0) {
+        uv->backend_fd = -1;
+        rc = uv_loop_init(uv);
+        if (rc != 0 && uv_backend_fd(uv) >= 0) { /* libuv leaves it open */
+            (void)close(uv_backend_fd(uv));
+        }
+    }
+    return rc;
+}
+
 fluss_code_t fl_loop_new(const char *name, fl_loop **out, fluss_error_t *err)
 {
     *out = NULL;
@@ -86,7 +119,7 @@ fluss_code_t fl_loop_new(const char *name, fl_loop **out, fluss_error_t *err)
     fl_exit_guard_once();
     memset(loop, 0, offsetof(fl_loop, scratch));
     (void)snprintf(loop->name, sizeof(loop->name), "%s", name);
-    int rc = uv_loop_init(&loop->uv);
+    int rc = init_uv(&loop->uv);
     if (rc == 0) {
         rc = uv_async_init(&loop->uv, &loop->wake, on_wake);
         if (rc != 0) {
