@@ -6,7 +6,7 @@
  * the libraries use in place of the C library's. The scenario runs with the n-th call failing, for
  * n = 1, 2, … until none is reached any more; in the ways of a full table of descriptors, a reset,
  * an end of file, and a peer that is silent for too long. FLUSS_TORTURE_STEP=1 takes every n;
- * larger steps, such as the default, take every so many, beginning elsewhere in each run. The
+ * larger steps, such as the default, take every so many, beginning elsewhere for each way. The
  * server is another process. */
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "scenario.h"
@@ -234,7 +233,7 @@ int main(void)
     }
     atomic_store(&net.road, SMOOTH);
     for (way how = RESET; how < FAILURE_COUNT; how++) {
-        long long n = 1 + (long long)(time(NULL) + how) % step;
+        long long n = 1 + (long long)how % step;
         for (; live_once(servers, how, n, &failures); n += step) {
             lives++;
         }

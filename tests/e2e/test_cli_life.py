@@ -21,7 +21,7 @@ import time
 
 import pytest
 from command import run, start
-from wire import BUILD, LIMIT_S, TOP, Server
+from wire import BUILD, LIMIT_S, TOP, Port, Server
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 MEMORY_MAX = 1 << 30
@@ -114,9 +114,14 @@ def test_lookup_prints_what_it_found_before_a_signal(address):
 # ---- servers that come and go ----
 
 
-def test_follow_and_a_long_append_go_on_over_kills(tmp_path):
-    server = Server(tmp_path / "data").start()
-    again = Server(server.data_dir, "--listen", server.address)
+@pytest.fixture
+def port():
+    with Port() as kept:
+        yield kept
+
+
+def test_follow_and_a_long_append_go_on_over_kills(tmp_path, port):
+    server = Server(tmp_path / "data", "--listen", port.address).start()
     run(server.address, "create-table", "fluss.t", "id INT")
     output = tmp_path / "rows"
     with output.open("wb") as stream:
@@ -133,7 +138,7 @@ def test_follow_and_a_long_append_go_on_over_kills(tmp_path):
             server.kill()
             append.stdin.write(b'{"id": %d}\n' % sent)
             sent += 1
-            server = again.start()
+            server.start()
     _, err = append.communicate(timeout=LIMIT_S)
     assert (append.returncode, err) == (0, b"%d rows appended\n" % sent)
     deadline = time.monotonic() + LIMIT_S

@@ -69,7 +69,8 @@ def codes(answer):
 def asked_in_time(connection, api, request):
     started = time.monotonic()
     answer = connection.ask(api, request)
-    assert TIMEOUT_MS / 1000 <= time.monotonic() - started < ANSWER_S_MAX
+    # The server's clock counts milliseconds: one may have been nearly over when it asked for it.
+    assert (TIMEOUT_MS - 2) / 1000 <= time.monotonic() - started < ANSWER_S_MAX
     return answer
 
 

@@ -223,6 +223,23 @@ class Connection:
 # ---- servers ----
 
 
+class Port:
+    """A port of 127.0.0.1 for servers that come and go: meanwhile no other program is given it."""
+
+    def __init__(self, number=0):
+        self.socket = socket.socket()
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers have it
+        self.socket.bind(("127.0.0.1", number))
+        self.number = self.socket.getsockname()[1]
+        self.address = f"127.0.0.1:{self.number}"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        self.socket.close()
+
+
 class Server:
     """A `fluss server` process on a data directory."""
 
@@ -269,6 +286,11 @@ class Server:
     def rss_kib(self):
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"VmRSS:\s+(\d+)", status).group(1))
+
+    def cpu_s(self):
+        """Seconds of a processor that it used so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def is_alive(self):
         return self.process.poll() is None

@@ -19,7 +19,10 @@ class ServerProcess:
 
     def _states(self):
         for task in os.listdir(f"/proc/{self.pid}/task"):
-            with open(f"/proc/{self.pid}/task/{task}/stat") as file:
+            with (
+                contextlib.suppress(OSError),  # one that ends just now
+                open(f"/proc/{self.pid}/task/{task}/stat") as file,
+            ):
                 yield file.read().rpartition(")")[2].split()[0]
 
     def halt(self):

@@ -16,7 +16,7 @@ import pytest
 BUILD = Path(os.environ.get("FLUSS_BUILD", Path(__file__).resolve().parents[2] / "build"))
 
 PROGRAM = """
-import asyncio, os, signal, socket, sys, threading, time
+import asyncio, contextlib, os, signal, socket, sys, threading, time
 import fluss, pyarrow as pa
 
 LIMIT_S, ATTEMPTS = 0.2, 5
@@ -86,8 +86,8 @@ def attempt(call):
             os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=send)
-    thread.start()
     try:
+        thread.start()
         call()
     except KeyboardInterrupt:
         return time.monotonic() - sent[0]
@@ -105,10 +105,12 @@ def fastest(call):
     return best
 
 os.kill(server_pid, signal.SIGSTOP)
-while any(
-    open(f"/proc/{server_pid}/task/{task}/stat").read().rpartition(")")[2].split()[0] != "T"
-    for task in os.listdir(f"/proc/{server_pid}/task")
-):
+def states():
+    for task in os.listdir(f"/proc/{server_pid}/task"):
+        with contextlib.suppress(OSError), open(f"/proc/{server_pid}/task/{task}/stat") as file:
+            yield file.read().rpartition(")")[2].split()[0]
+
+while any(state != "T" for state in states()):
     time.sleep(0.001)
 for name, call in CALLS.items():
     try:

@@ -8,6 +8,7 @@ against another server.
 
 import asyncio
 import logging
+import os
 import random
 import subprocess
 import sys
@@ -461,7 +462,7 @@ def test_a_killed_reader_lost_nothing(servers, connect, connection, database):
             kept = scanner.commit("job").result()
             print("kept", sum(kept.values()), flush=True)
     """
-    seed = random.randrange(10**6)
+    seed = int(os.environ.get("FLUSS_TEST_SEED", "20261130"))
     chance, found, kept = random.Random(seed), [], 0
     while kept < total:
         reader = subprocess.Popen(

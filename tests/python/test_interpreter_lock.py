@@ -21,6 +21,7 @@ CALL_S_MAX = 60
 RESCUE_S = 30  # then a server that was halted goes on whatever happened
 TURNS = 200
 SWITCH_S = 60
+ATTEMPTS = 20
 SCHEMA = pa.schema([("id", pa.int64()), ("text", pa.string())])
 ROWS = 1000
 
@@ -306,12 +307,23 @@ class Counter(threading.Thread):
 
 
 def turns_during(call):
-    """How often a thread that counts gets on during a call that alone hands nothing over. The calls
-    are so long that a thread which waits for them would be seen."""
+    """How often a thread that counts gets on during a call that alone hands nothing over."""
     with Counter() as counter, no_switching():
         before = counter.count
         call()
         return counter.count - before
+
+
+def turns_of(calls, enough):
+    """The most turns during each of some calls, which are so long that a thread that waits for them
+    would be seen; unless others have the processor meanwhile, so a few attempts are made."""
+    most = dict.fromkeys(calls, 0)
+    for _ in range(ATTEMPTS):
+        for name, call in calls.items():
+            most[name] = max(most[name], turns_during(call))
+        if min(most.values()) >= enough:
+            break
+    return most
 
 
 def test_servers_let_others_run(tmp_path):
@@ -329,8 +341,8 @@ def test_servers_let_others_run(tmp_path):
         "connect to an embedded one": connect,
         "close the last connection to it": lambda: wait(made.pop("connection").close()),
     }
-    for name, step in steps.items():
-        assert turns_during(step) > 10, name
+    turns = turns_of(steps, 11)
+    assert min(turns.values()) > 10, turns
 
 
 # --- copies ---
@@ -376,12 +388,12 @@ def test_copies_let_others_run(name, copies):
     table = copies[table]
     writer = (table.new_upsert() if table.has_primary_key() else table.new_append()).create_writer()
     rows = writer._check(make_rows(count), deletes)
-    turns = turns_during(lambda: writer._write(rows))
+    turns = turns_of({name: lambda: writer._write(rows)}, 1)
     wait(writer.flush())
-    assert turns > 0
+    assert turns[name] > 0
 
 
 def test_conversions_let_others_run(copies):
     writer = copies["log"].new_append().create_writer()
     rows = make_rows(400_000, pa.dictionary(pa.int32(), pa.string()))
-    assert turns_during(lambda: writer._check(rows, False)) > 0
+    assert turns_of({"check": lambda: writer._check(rows, False)}, 1)["check"] > 0

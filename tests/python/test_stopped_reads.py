@@ -5,6 +5,7 @@ answers nothing: the scanner is where it was, and the next read has every row.""
 import asyncio
 import os
 import signal
+import sys
 import threading
 
 import fluss
@@ -59,10 +60,23 @@ def cancel(start):
 
 def interrupt(start):
     read = start()
-    soon = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
-    soon.start()
-    with pytest.raises(KeyboardInterrupt):
-        read.result(CALL_S_MAX)
+    begin = threading.Event()
+
+    def send():
+        begin.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(CALL_S_MAX)  # the sender gets its turn when the read waits, not before
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            begin.set()
+            read.result(CALL_S_MAX)
+    finally:
+        sys.setswitchinterval(interval)
+    sender.join()
     assert read.cancelled()
 
 

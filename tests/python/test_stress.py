@@ -11,7 +11,7 @@ import sys
 
 STRESS_S = float(os.environ.get("FLUSS_STRESS_S", "4"))
 PROGRAM = """
-import asyncio, gc, os, random, sys, threading, time
+import asyncio, contextlib, gc, os, random, sys, threading, time
 import fluss, pyarrow as pa
 
 THREADS, TASKS = 8, 200
@@ -88,30 +88,35 @@ def part(length):
     if failures:
         raise failures[0]
     gc.collect()
-    return len(gc.get_objects()), os.stat(f"/proc/self/task").st_nlink
-
-first = part(seconds / 3)
-last = part(seconds * 2 / 3)
-appender.flush().result(60)
-rows = log.new_scan().to_arrow().num_rows
-assert rows == sum(appended), (rows, appended)
-assert last[0] - first[0] < 3000, (first, last)
-assert last[1] <= first[1] + 1, (first, last)
-admin.drop_database(database, True, True).result(60)
-connection.close().result(60)
+    return len(gc.get_objects())
 
 def thread_names():
     for task in os.listdir("/proc/self/task"):
-        with open(f"/proc/self/task/{task}/comm") as file:
+        with contextlib.suppress(OSError), open(f"/proc/self/task/{task}/comm") as file:
             yield file.read().strip()
+
+def wait_for_threads(count, prefix=""):
+    # One that was joined is there for a moment.
+    deadline = time.monotonic() + 20
+    while sum(name.startswith(prefix) for name in thread_names()) > count:
+        assert time.monotonic() < deadline, list(thread_names())
+        time.sleep(0.01)
+
+first = part(seconds / 3)
+threads = len(list(thread_names()))
+last = part(seconds * 2 / 3)
+wait_for_threads(threads + 1)
+appender.flush().result(60)
+rows = log.new_scan().to_arrow().num_rows
+assert rows == sum(appended), (rows, appended)
+assert last - first < 3000, (first, last)
+admin.drop_database(database, True, True).result(60)
+connection.close().result(60)
 
 # What is left is the pool of libuv, which belongs to the process.
 del connection, admin, log, keyed, appender, upserter, lookuper
 gc.collect()
-deadline = time.monotonic() + 20
-while sum(name.startswith("fluss") for name in thread_names()) > 4:
-    assert time.monotonic() < deadline, list(thread_names())
-    time.sleep(0.01)
+wait_for_threads(4, "fluss")
 assert threading.active_count() == 1, threading.enumerate()
 print("appended", rows)
 """

@@ -20,7 +20,7 @@ import threading
 import time
 
 from model import HANDLERS, Cluster, Refused, StillWaiting
-from wire import API, ERROR, FAILURE, SUCCESS, decode, encode
+from wire import API, ERROR, FAILURE, SUCCESS, Port, decode, encode
 
 LIMIT_S = 20  # of every wait in here; far more than any needs
 BY_KEY = {key: name for name, (key, _, _) in API.items()}
@@ -275,6 +275,7 @@ class Server:
         self.stub, self.id = stub, server_id
         self.listener = None
         self.port = 0
+        self.kept = []  # ports: those it had are its own while it does not listen
         self.read_rate = None  # bytes a second; None: as fast as they come
 
     @property
@@ -284,13 +285,14 @@ class Server:
     def start(self, port=None):
         """Listen: at the port it had, or `port` (0: a new one)."""
         with self.stub.lock:
-            self.port = self.port if port is None else port
+            if port is not None:
+                self.kept.append(Port(port))
+                self.port = self.kept[-1].number
             self.listener = socket.socket()
             self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             self.listener.bind(("127.0.0.1", self.port))
             self.listener.listen(64)
             self.listener.setblocking(False)
-            self.port = self.listener.getsockname()[1]
             self.stub.selector.register(self.listener, selectors.EVENT_READ, self)
         self.stub.wake()
         return self
@@ -342,6 +344,8 @@ class Stub:
         self._thread.join(LIMIT_S)
         for server in self.servers:
             server.stop()
+            for port in server.kept:
+                port.socket.close()
         for each in (self._wake_read, self._wake_write, self.selector):
             each.close()
         assert kind is not None or self.failure is None, self.failure

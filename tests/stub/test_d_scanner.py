@@ -55,8 +55,8 @@ def test_d01_first_poll_has_the_rows(stub, connect, log):
     client = connect(stub)
     fill(client, "log", 10, apart=10)
     started = time.monotonic()
-    assert len(client.scanner("log").poll(5000).result(LIMIT_S)) == 10
-    assert time.monotonic() - started < 1
+    assert len(client.scanner("log").poll(2 * LIMIT_S * 1000).result(LIMIT_S)) == 10
+    assert time.monotonic() - started < LIMIT_S / 4
 
 
 def test_d03_rest_of_a_fetch_is_kept(stub, connect, log):

@@ -13,7 +13,7 @@ import fluss
 import pyarrow as pa
 import pytest
 from stub import Hold, bucket_error, change, close, cut_body, error, lose, reset
-from wire import BATCH, batches
+from wire import BATCH, Port, Server, batches
 
 from client import LIMIT_S, Client, drain, ids, outcome, share
 
@@ -129,7 +129,7 @@ def test_e05_dropped_table_ends_the_wait(stub, connect, log):
         stub.cluster.tables.clear()
     started = time.monotonic()
     assert outcome(writer.append({"id": 2, "note": ""})) == fluss.ErrorCode.TABLE_NOT_EXIST
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < LIMIT_S / 2
 
 
 def test_e06_unknown_writer_id_on_a_retried_batch(stub, connect, log):
@@ -218,11 +218,15 @@ def test_e10_no_writer_id(stub, connect, log, code):
     client.connection.close().result(LIMIT_S)
 
 
-def test_e11_write_without_effect_uses_its_sequence(tmp_path):
-    """On our server: the delete of a key that is not there, then upserts, over a restart."""
-    from wire import Server
+@pytest.fixture
+def port():
+    with Port() as kept:
+        yield kept
 
-    server = Server(tmp_path / "data").start()
+
+def test_e11_write_without_effect_uses_its_sequence(tmp_path, port):
+    """On our server: the delete of a key that is not there, then upserts, over a restart."""
+    server = Server(tmp_path / "data", "--listen", port.address).start()
     config = fluss.Config({"bootstrap.servers": server.address})
     connection = fluss.FlussConnection.create(config).result(LIMIT_S)
     path = fluss.TablePath("fluss", "t")
@@ -232,9 +236,7 @@ def test_e11_write_without_effect_uses_its_sequence(tmp_path):
     writer = connection.get_table(path).result(LIMIT_S).new_upsert().create_writer()
     assert outcome(writer.delete({"id": 42})) is None
     assert {outcome(writer.upsert({"id": i})) for i in range(5)} == NONE_FAILED
-    port = server.address.rpartition(":")[2]
     server.kill()
-    server.options = ("--listen", f"127.0.0.1:{port}")
     server.start()
     assert {outcome(writer.upsert({"id": i})) for i in range(5, 10)} == NONE_FAILED
     connection.close().result(LIMIT_S)

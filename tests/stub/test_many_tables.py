@@ -21,7 +21,7 @@ def of_table(table):
 
 def test_trouble_of_one_table_stays_its_own(cluster, connect):
     tables = [cluster.create_table(f"t{i}", LOG) for i in range(6)]
-    client = connect(cluster, request_timeout=8000)
+    client = connect(cluster, request_timeout=30000)
     writers = [client.writer(f"t{i}") for i in range(6)]
     assert {outcome(writer.append({"id": 0, "note": ""})) for writer in writers} == {None}
     hold = Hold()
@@ -32,11 +32,11 @@ def test_trouble_of_one_table_stays_its_own(cluster, connect):
         del cluster.cluster.tables["fluss", "t3"]
         tables[4].of(0).leader = None
     handles = [[w.append({"id": i, "note": ""}) for i in range(1, 20)] for w in writers]
-    started = time.monotonic()
+    started = time.monotonic()  # far less than the answer that is held takes
     assert {outcome(handle) for handle in handles[5]} == {None}
     assert {outcome(handle) for handle in handles[0]} == {48}
     assert {outcome(handle) for handle in handles[2]} == {None}
-    assert time.monotonic() - started < 4
+    assert time.monotonic() - started < LIMIT_S / 2
     hold.release(cluster)
     cluster.off()
     with cluster.lock:
@@ -52,12 +52,12 @@ def test_trouble_of_one_table_stays_its_own(cluster, connect):
 def test_a_table_with_a_dead_bucket_is_opened_soon(cluster, connect):
     """To choose a bucket hash rows are sampled; a bucket that does not answer is left out."""
     table = cluster.create_table("pk", LOG, primary_key=["id"], buckets=3)
-    client = connect(cluster, request_timeout=8000)
+    client = connect(cluster, request_timeout=30000)
     with cluster.lock:
         table.of(1).leader = None
     started = time.monotonic()
     opened = client.open("pk")
-    assert time.monotonic() - started < 4
+    assert time.monotonic() - started < LIMIT_S / 2
     assert opened.get_table_info().table_id == table.id
 
 

@@ -13,7 +13,7 @@ import time
 import fluss
 import pyarrow as pa
 import pytest
-from wire import Server
+from wire import Port, Server
 
 from client import FULL, LIMIT_S
 
@@ -23,10 +23,11 @@ KEYS = 20
 
 @pytest.fixture
 def server(tmp_path):
-    running = Server(tmp_path / "data", "-o", "default.bucket.number=2").start()
-    running.options = ("--listen", running.address)
-    yield running
-    assert running.stop() == 0
+    with Port() as port:
+        options = ("--listen", port.address, "-o", "default.bucket.number=2")
+        running = Server(tmp_path / "data", *options).start()
+        yield running
+        assert running.stop() == 0
 
 
 class Threads:

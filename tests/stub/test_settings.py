@@ -162,7 +162,7 @@ def test_writer_dynamic_batch_size_min(stub):
 @pytest.mark.parametrize("timeout_ms", [0, 300, 60_000])
 def test_writer_batch_timeout_ms(stub, connect, log, timeout_ms):
     """Rows wait so long behind a request that is under way."""
-    client = connect(stub, writer_batch_timeout_ms=timeout_ms, request_timeout=5000)
+    client = connect(stub, writer_batch_timeout_ms=timeout_ms, request_timeout=20000)
     writer = client.writer("log")
     hold = Hold()
     stub.on("PRODUCE_LOG", hold, times=1)
@@ -173,14 +173,14 @@ def test_writer_batch_timeout_ms(stub, connect, log, timeout_ms):
     if timeout_ms < 60_000:
         stub.wait_for("PRODUCE_LOG", 2)
         waited_ms = (time.monotonic() - started) * 1000
-        assert timeout_ms - 20 <= waited_ms < timeout_ms + 2000
+        assert timeout_ms - 20 <= waited_ms < timeout_ms + 8000
         hold.release(stub)
     else:
         assert client.admin.list_databases().result(LIMIT_S)  # a round trip, and nothing more comes
         assert len(stub.asked("PRODUCE_LOG")) == 1
         hold.release(stub)
     assert {outcome(first), outcome(second)} == {None}
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < LIMIT_S
 
 
 def test_writer_request_max_size(stub, connect):
@@ -233,7 +233,7 @@ def test_writer_enable_idempotence(stub, connect, log):
 
 @pytest.mark.parametrize("limit", [1, 3, 5])
 def test_writer_max_inflight_requests_per_bucket(stub, connect, log, limit):
-    client = connect(stub, writer_max_inflight_requests_per_bucket=limit, request_timeout=8000)
+    client = connect(stub, writer_max_inflight_requests_per_bucket=limit, request_timeout=20000)
     writer = client.writer("log")
     hold = Hold()
     rule = stub.on("PRODUCE_LOG", hold)
@@ -271,7 +271,7 @@ def full_buffer(stub, connect, **more):
         writer_buffer_memory_size=20_000,
         writer_batch_size=10_000,
         writer_dynamic_batch_size_min=1000,
-        request_timeout=8000,
+        request_timeout=20000,
         **more,
     )
     hold = Hold()
@@ -305,7 +305,7 @@ def test_writer_buffer_wait_timeout_ms(stub, connect, log, limit_ms):
     failure = until_it_fails(fill)
     waited_ms = (time.monotonic() - started) * 1000
     assert "buffer" in failure.message
-    assert limit_ms - 20 <= waited_ms < limit_ms + 2000
+    assert limit_ms - 20 <= waited_ms < limit_ms + 8000
     stub.off()
     hold.release(stub)
     writer.flush().result(LIMIT_S)
@@ -326,11 +326,11 @@ def test_writer_kv_backpressure_max_throttle_ms(stub, connect, pk, limit_ms):
     assert outcome(writer.upsert({"id": 1, "note": ""})) is None
     started = time.monotonic()
     assert outcome(writer.upsert({"id": 2, "note": ""})) is None
-    assert limit_ms * 0.8 <= (time.monotonic() - started) * 1000 < limit_ms + 1000
+    assert limit_ms * 0.8 <= (time.monotonic() - started) * 1000 < limit_ms + 2000
     stub.on("PUT_KV", bucket_error(72), times=1)
     started = time.monotonic()
     assert outcome(writer.upsert({"id": 3, "note": ""})) is None
-    assert limit_ms * 0.5 <= (time.monotonic() - started) * 1000 < limit_ms + 1000
+    assert limit_ms * 0.5 <= (time.monotonic() - started) * 1000 < limit_ms + 1400
 
 
 def test_writer_partition_wait_timeout_ms(stub, connect):
@@ -338,7 +338,7 @@ def test_writer_partition_wait_timeout_ms(stub, connect):
     writer = connect(stub, writer_partition_wait_timeout_ms=200).writer("parted")
     started = time.monotonic()
     assert outcome(writer.append({"id": 1, "day": "never"})) == 36
-    assert 0.15 < time.monotonic() - started < 5
+    assert 0.15 < time.monotonic() - started < LIMIT_S / 2
 
 
 # ---- lookups ----
@@ -358,7 +358,7 @@ def test_lookup_queue_size(stub, connect, pk):
     releasing = threading.Timer(0.2, lambda: (stub.off(), hold.release(stub)))
     releasing.start()
     futures.append(lookup.lookup({"id": 9}))  # waits until the queue moves
-    assert 0.1 < time.monotonic() - started < 5
+    assert 0.1 < time.monotonic() - started < LIMIT_S / 2
     assert [future.result(LIMIT_S) for future in futures] == [None] * 7
     releasing.join()
     stub.on("LOOKUP", Hold())
@@ -384,7 +384,7 @@ def test_lookup_max_batch_size(stub, connect, pk):
 @pytest.mark.parametrize("timeout_ms", [0, 300])
 def test_lookup_batch_timeout_ms(stub, connect, pk, timeout_ms):
     """Once several requests are under way at a server, keys wait for more, at most so long."""
-    client = connect(stub, lookup_batch_timeout_ms=timeout_ms, request_timeout=8000)
+    client = connect(stub, lookup_batch_timeout_ms=timeout_ms, request_timeout=20000)
     lookup = looker(client)
     hold = Hold()
     rule = stub.on("LOOKUP", hold)
@@ -395,7 +395,7 @@ def test_lookup_batch_timeout_ms(stub, connect, pk, timeout_ms):
     started = time.monotonic()
     futures += [lookup.lookup({"id": i}) for i in range(4, 8)]
     stub.wait_until(lambda: rule.hits >= 5, "the next request")
-    assert timeout_ms - 20 <= (time.monotonic() - started) * 1000 < timeout_ms + 2000
+    assert timeout_ms - 20 <= (time.monotonic() - started) * 1000 < timeout_ms + 8000
     if timeout_ms:
         assert len(stub.asked("LOOKUP")[-1].message["buckets_req"][0]["keys"]) == 4
     stub.off()
@@ -409,7 +409,7 @@ def test_lookup_max_inflight_requests(stub, connect, pk):
         lookup_max_inflight_requests=3,
         lookup_max_batch_size=1,
         lookup_batch_timeout_ms=0,
-        request_timeout=8000,
+        request_timeout=20000,
     )
     hold = Hold()
     rule = stub.on("LOOKUP", hold)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Goal: decode(encode(x)) = x for rows of any types and values, and decoders survive any bytes.
  * Method: random types up to three levels deep, random values, in all formats; then cuts and
- * flipped bits; then each allocation failing in turn. The seed is printed; FLUSS_TEST_SEED repeats
- * a run. */
+ * flipped bits; then each allocation failing in turn. The seed is printed; FLUSS_TEST_SEED
+ * makes another run. */
 #include <math.h>
-#include <time.h>
 
 #include "value_support.h"
 
@@ -284,7 +283,7 @@ static void failing_allocations_are_errors(void **state)
 int main(void)
 {
     const char *seed = getenv("FLUSS_TEST_SEED");
-    draw_state = seed != NULL ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL) * 2654435761u;
+    draw_state = seed != NULL ? strtoull(seed, NULL, 10) : 20261130;
     print_message("FLUSS_TEST_SEED=%llu\n", (unsigned long long)draw_state);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_come_back),
