@@ -231,6 +231,7 @@ static fluss_code_t finish_schema(fl_op *op, const fl_reply *reply, fl_value *va
 
 static const fl_op_kind schema_kind = {
     .key = FL_API_GET_TABLE_SCHEMA,
+    .final_code = FLUSS_E_SCHEMA_NOT_EXIST, /* only tablet servers learn of schemas late */
     .is_read = true,
     .request_size = sizeof(fl_msg_get_table_schema_request),
     .finish = finish_schema,

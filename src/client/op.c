@@ -301,7 +301,7 @@ static void on_reply(void *context, const fl_reply *reply, const fluss_error_t *
     }
     const bool is_answer = failure->kind == FLUSS_KIND_SERVER;
     const bool is_safe = op->kind->is_read || !was_sent || is_answer;
-    if (!is_safe || !fl_op_may_retry(op, failure)) {
+    if (!is_safe || failure->code == op->kind->final_code || !fl_op_may_retry(op, failure)) {
         fl_op_fail(op, failure);
         return;
     }

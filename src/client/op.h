@@ -18,7 +18,8 @@ typedef enum { FL_TARGET_COORDINATOR, FL_TARGET_ANY_SERVER } fl_op_target;
 typedef struct fl_op_kind {
     fl_api_key key;
     fl_op_target target;
-    bool is_read; /* may be repeated although the server may have done it */
+    bool is_read;            /* may be repeated although the server may have done it */
+    fluss_code_t final_code; /* an answer that stays so, though the code is retriable; 0: none */
     size_t request_size;
     /** Turn the response into the future's value. NULL: void. Thread: loop. */
     fluss_code_t (*finish)(fl_op *op, const fl_reply *reply, fl_value *value, fluss_error_t *err);

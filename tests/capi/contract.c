@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Goal: the finer promises of the headers: closes of one connection end together; lost rows are
  * told to whoever lost them; callbacks may start calls and release everything, and never wait;
- * structs of options may be of another version; a wait survives the cancellation of its thread.
+ * structs of options may be of another version; limits of time may be any number; a wait survives
+ * the cancellation of its thread.
  * Method: one promise a function, on a server of its own process. */
 #include <pthread.h>
 #include <semaphore.h>
@@ -315,6 +316,28 @@ static void options_may_be_of_another_version(const char *servers)
     fluss_conn_free(conn);
 }
 
+/* ---- limits of time ---- */
+
+static void waits_take_any_number(const char *servers)
+{
+    static const int64_t numbers[] = {INT64_MIN, -2, INT64_MAX, INT64_MAX / 1000,
+                                      INT64_MAX / 1000000};
+    called c;
+    open_called(&c, servers, NULL, 0);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        fluss_error_t err = {0};
+        fluss_batches_t *batches;
+        fluss_future_t *poll = fluss_poll(c.scanner, numbers[i]), *ready;
+        expect(!fluss_future_ready(poll)); /* nothing comes by itself */
+        fluss_future_to_queue(poll, c.queue, NULL);
+        fluss_scanner_wakeup(c.scanner);
+        expect(fluss_queue_next(c.queue, numbers[i], &ready, NULL) && ready == poll);
+        must(fluss_await_batches(poll, numbers[i], &batches, &err));
+        fluss_batches_free(batches);
+    }
+    close_called(&c);
+}
+
 /* ---- cancelled threads ---- */
 
 /* No variable of it has an address: AddressSanitizer does not see that a cancelled thread's stack
@@ -351,13 +374,10 @@ static void a_cancelled_thread_leaves_nothing_locked(const char *servers)
 int main(void)
 {
     void (*const tests[])(const char *) = {
-        closes_end_together,
-        lost_rows_are_told_to_their_writer,
-        callbacks_do_not_wait,
-        callbacks_find_a_full_buffer,
-        callbacks_start_and_release,
-        options_may_be_of_another_version,
-        a_cancelled_thread_leaves_nothing_locked,
+        closes_end_together,         lost_rows_are_told_to_their_writer,
+        callbacks_do_not_wait,       callbacks_find_a_full_buffer,
+        callbacks_start_and_release, options_may_be_of_another_version,
+        waits_take_any_number,       a_cancelled_thread_leaves_nothing_locked,
     };
     static const fluss_kv_t settings[] = {{"log.flush", "os"}};
     const size_t count = sizeof(tests) / sizeof(tests[0]);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes null_calls.c: every public function with every pointer NULL, alone and all together.
+"""Writes null_calls.c: every public function with every pointer NULL, alone and all together, and
+with every number, text and name at its worst.
 
 Made from the headers, so that no function is forgotten. Where a function can fail and its comment
 does not allow NULL for an argument, the call has to fail with FLUSS_KIND_ARGUMENT; no call may
@@ -16,6 +17,20 @@ import capi
 
 # Functions that end or block what they are given: with NULL only.
 NULL_ONLY = {"fluss_close", "fluss_server_wait", "fluss_server_stop", "fluss_server_start"}
+# Functions that wait as long as they are told, and one that reads what it is told is there.
+NOT_AT_WORST = {"fluss_queue_next", "fluss_poll", "fluss_pred_combine"}
+WORST = {  # type -> values
+    "int64_t": ["INT64_MIN", "-3", "INT64_MAX"],
+    "int32_t": ["INT32_MIN", "INT32_MAX"],
+    "int": ["INT_MIN", "INT_MAX"],
+    "unsigned": ["UINT_MAX"],
+    "size_t": ["SIZE_MAX", "SIZE_MAX / 2 + 1"],
+    "fluss_code_t": ["INT32_MIN", "INT32_MAX"],
+    "fluss_cmp_t": ["(fluss_cmp_t)-1", "(fluss_cmp_t)1000"],
+    "fluss_change_t": ["(fluss_change_t)-1", "(fluss_change_t)1000"],
+    "fluss_bucket_t": ["w->worst_buckets[0]", "w->worst_buckets[1]"],
+}
+TEXTS = range(5)  # of the world
 FUTURE_TAKERS = {"fluss_future_free"}  # and fluss_await_*
 OUTPUTS = {  # type -> how to release what a call gave
     "fluss_conn_t **": "fluss_conn_free",
@@ -112,8 +127,9 @@ def allows_null(function, parameter):
     return by_type or parameter.type in OUTPUTS or bool(re.search(r"NULL|as fluss_", words))
 
 
-def call(function, missing):
-    """One call with the parameters in `missing` NULL."""
+def call(function, missing, worst=None):
+    """One call with the parameters in `missing` NULL, and others as `worst` says."""
+    worst = worst or {}
     declared, released, arguments = [], [], []
     for parameter in function.parameters:
         expression, before, after = valid(function, parameter)
@@ -125,7 +141,7 @@ def call(function, missing):
             expression = "NULL"
         declared += before
         released += after
-        arguments.append(expression)
+        arguments.append(worst.get(parameter.name, expression))
     if any("array" in text for text in released) and not any(
         "ArrowArray array" in d for d in declared
     ):
@@ -134,7 +150,7 @@ def call(function, missing):
     must_fail = [p for p in missing if not allows_null(function, p)]
     handle = [p for p in must_fail if p.type.startswith("fluss_") or p.type.startswith("const")]
     fails = "true" if handle and len(missing) == 1 else "false"
-    names = "+".join(p.name for p in missing)
+    names = "+".join([*(p.name for p in missing), *(f"a sane {name}" for name in worst)])
     lines = ["{", *declared, "fluss_error_t err = {0};", "(void)err;"]
     if function.returns == "fluss_code_t" and any(
         p.type == "fluss_error_t *" for p in function.parameters
@@ -161,12 +177,29 @@ def calls(function):
             yield call(function, [parameter])
 
 
+def worst_calls(function):
+    if function.is_release() or function.name in NULL_ONLY | NOT_AT_WORST:
+        return
+    for parameter in function.parameters:
+        values = WORST.get(parameter.type, [])
+        if parameter.type == "const char *":
+            values = [f"w->texts[{i}]" for i in TEXTS]
+        elif parameter.type == "fluss_path_t":
+            values = [f"(fluss_path_t){{w->texts[{i}], w->texts[{i}]}}" for i in TEXTS]
+        elif parameter.type == "const fluss_kv_t *":
+            values = [f"&(fluss_kv_t){{w->texts[{i}], w->texts[{i}]}}" for i in TEXTS]
+        elif parameter.type == "const char *const *":
+            values = [f"&w->texts[{i}]" for i in TEXTS]
+        for value in values:
+            yield call(function, [], {parameter.name: value})
+
+
 def main():
     api = capi.read_api()
     functions = [f for f in api.functions if not f.inline and f.name != "fluss_set_allocator"]
     parts = ['#include "null_world.h"\n']
     for function in functions:
-        body = "\n".join(calls(function)) or "(void)w;"
+        body = "\n".join([*calls(function), *worst_calls(function)]) or "(void)w;"
         parts.append(f"static void call_{function.name}(null_world *w)\n{{\n(void)w;\n{body}\n}}\n")
     table = "".join(f'{{"{f.name}", call_{f.name}}},\n' for f in functions)
     parts.append(f"const null_call null_calls[] = {{\n{table}}};\n")

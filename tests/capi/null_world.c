@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Goal: no public function crashes or hangs on a NULL, and each that must not have one says so.
+/* Goal: no public function crashes or hangs on a NULL, or on numbers and texts at their worst, and
+ * each that must not have a NULL says so.
  * Method: null_calls.py makes the calls out of the headers; this program gives them a world. */
 #include "null_world.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void on_ready(fluss_future_t *future, void *user)
 {
@@ -61,6 +63,24 @@ void check_future(const char *function, const char *missing, fluss_future_t *fut
     fluss_future_free(future);
 }
 
+static const char *long_text(void)
+{
+    static char letters[1000001];
+    memset(letters, 'x', sizeof(letters) - 1);
+    return letters;
+}
+
+static void fill_worst(null_world *w)
+{
+    w->texts[0] = "";
+    w->texts[1] = long_text();
+    w->texts[2] = "\xff\xfe\xc0";
+    w->texts[3] = "a\x01\n\x1b[31m\x7f";
+    w->texts[4] = "%s%n%d";
+    w->worst_buckets[0] = (fluss_bucket_t){INT64_MIN, INT64_MIN, INT32_MIN};
+    w->worst_buckets[1] = (fluss_bucket_t){INT64_MAX, INT64_MAX, INT32_MAX};
+}
+
 static void fill_world(null_world *w, const char *servers)
 {
     fluss_error_t err = {0};
@@ -95,6 +115,7 @@ static void fill_world(null_world *w, const char *servers)
     w->acl[0] = (fluss_acl_t){"TABLE", "fluss.t", "User", "u", "*", "READ", "ALLOW"};
     w->buckets[0] = bucket_of(w->table, 0);
     w->positions[0] = (fluss_position_t){w->buckets[0], 0};
+    fill_worst(w);
     w->changes[0] = (fluss_table_change_t){.what = FLUSS_SET_OPTION, .name = "k", .value = "v"};
 }
 

@@ -4,6 +4,8 @@
 #define TEST_NULL_WORLD_H
 #include <fluss/fluss_server.h>
 
+#include <limits.h>
+
 #include "world.h"
 
 typedef struct null_world {
@@ -31,6 +33,8 @@ typedef struct null_world {
     fluss_position_t positions[1];
     fluss_datum_t row[2];
     fluss_table_change_t changes[1];
+    const char *texts[5]; /* empty, a million letters, no UTF-8, control characters, a format */
+    fluss_bucket_t worst_buckets[2];
 } null_world;
 
 typedef struct null_call {
