@@ -49,7 +49,7 @@ static fluss_code_t put(fl_request *req, size_t index, fl_tablet *tablet, int64_
     *log_end_offset = appended.log_end_offset;
     if (asked->acks == -1) {
         fl_write_join_sync(req, index, tablet, appended.log_end_offset);
-    } else if (fl_request_server(req)->syncs) {
+    } else {
         fl_tablet_sync_soon(tablet);
     }
     return 0;

@@ -116,17 +116,17 @@ static fluss_code_t fill_auto_increment(fl_kv_tablet *tablet, fluss_datum_t *row
 {
     const int32_t column = fl_kv_latest(tablet)->auto_increment;
     const uint8_t root = fl_kv_latest(tablet)->columns[column].type.root;
-    if (tablet->next_id == tablet->ids_end) {
+    if (tablet->state.next_id == tablet->state.ids_end) {
         const int64_t count = tablet->settings.auto_increment_cache_size;
-        FL_TRY(tablet->take_ids(tablet->take_ids_context, count, &tablet->next_id, err));
-        tablet->ids_end = tablet->next_id + count;
+        FL_TRY(tablet->take_ids(tablet->take_ids_context, count, &tablet->state.next_id, err));
+        tablet->state.ids_end = tablet->state.next_id + count;
     }
-    if (root == FLUSS_INT && tablet->next_id > INT32_MAX) {
+    if (root == FLUSS_INT && tablet->state.next_id > INT32_MAX) {
         return fl_error(err, FLUSS_E_SERVER_UNKNOWN, FLUSS_KIND_SERVER,
                         "the auto-increment column '%s' is an INT and has no value left",
                         fl_kv_latest(tablet)->columns[column].name);
     }
-    row[column] = (fluss_datum_t){.type = root, .v.i = tablet->next_id++};
+    row[column] = (fluss_datum_t){.type = root, .v.i = tablet->state.next_id++};
     return 0;
 }
 

@@ -25,8 +25,8 @@ static fluss_code_t apply_record(replay *self, fluss_change_t change, const flus
     }
     FL_TRY(fl_kv_key_of(tablet, values, &key, err));
     FL_TRY(fl_kv_row_key(tablet, key, &full, err));
-    if (tablet->row_count >= 0) {
-        tablet->row_count += change == FLUSS_INSERT ? 1 : change == FLUSS_DELETE ? -1 : 0;
+    if (tablet->state.row_count >= 0) {
+        tablet->state.row_count += change == FLUSS_INSERT ? 1 : change == FLUSS_DELETE ? -1 : 0;
     }
     if (change == FLUSS_DELETE) {
         fl_kv_write_delete(self->write, FL_KV_ROWS, full);
@@ -125,9 +125,11 @@ static fluss_code_t apply_frame(replay *self, fl_slice bytes, int64_t *offset, f
         FL_TRY(apply_batch(self, &batch, offset, err));
         bytes = fl_slice_sub(bytes, batch.bytes.size, bytes.size - batch.bytes.size);
     }
-    fl_kv_write_state(tablet, *offset, self->write);
+    fl_kv_state state = tablet->state;
+    state.applied_offset = *offset;
+    fl_kv_write_state(tablet->prefix, &state, self->write);
     FL_TRY(fl_kv_write_commit_now(tablet->store, self->write, false, err));
-    tablet->applied_offset = *offset;
+    tablet->state.applied_offset = *offset;
     return 0;
 }
 
@@ -137,19 +139,19 @@ static fluss_code_t check_range(fl_kv_tablet *tablet, fluss_error_t *err)
 {
     const int64_t start = fl_log_store_start_offset(tablet->log),
                   end = fl_log_store_end_offset(tablet->log);
-    if (tablet->applied_offset >= start && tablet->applied_offset <= end) {
+    if (tablet->state.applied_offset >= start && tablet->state.applied_offset <= end) {
         return 0;
     }
     if (start != 0) {
         return fl_error(
             err, FLUSS_E_KV_STORAGE_EXCEPTION, FLUSS_KIND_CORRUPT,
             "the rows of table %s.%s are those of log offset %lld, its log has %lld to %lld",
-            tablet->info->database, tablet->info->name, (long long)tablet->applied_offset,
+            tablet->info->database, tablet->info->name, (long long)tablet->state.applied_offset,
             (long long)start, (long long)end);
     }
-    tablet->applied_offset = 0;
-    tablet->next_id = tablet->ids_end = 0;
-    tablet->row_count = tablet->row_count >= 0 ? 0 : -1;
+    tablet->state.applied_offset = 0;
+    tablet->state.next_id = tablet->state.ids_end = 0;
+    tablet->state.row_count = tablet->state.row_count >= 0 ? 0 : -1;
     return fl_kv_erase_prefix(tablet->store, tablet->prefix, err);
 }
 
@@ -157,12 +159,12 @@ fluss_code_t fl_kv_replay(fl_kv_tablet *tablet, fluss_error_t *err)
 {
     replay self = {.tablet = tablet};
     fluss_code_t rc = check_range(tablet, err);
-    int64_t offset = tablet->applied_offset;
+    int64_t offset = tablet->state.applied_offset;
     if (rc != 0 || offset == fl_log_store_end_offset(tablet->log)) {
         return rc;
     }
     /* The rows of the log may have ids of the block that the store's state does not know of. */
-    tablet->next_id = tablet->ids_end = 0;
+    tablet->state.next_id = tablet->state.ids_end = 0;
     while (rc == 0 && offset < fl_log_store_end_offset(tablet->log)) {
         fl_frame *frame;
         rc = fl_log_store_read(tablet->log, offset, READ_SIZE, true, &frame, err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A list and a timer. The first tablet that waits is offered again; when the store takes its rows
- * the others follow at once, else all wait twice as long. */
+ * the others follow at once, else all wait twice as long. What the store says to an offer is known
+ * when the round that carries it ends. */
 #include "server/kv_stalls.h"
 
 #include "base/alloc.h"
@@ -15,6 +16,7 @@ struct fl_kv_stalls {
     int64_t retry_ms;
     bool is_told; /* that writes wait */
     fl_tablet *first, **last;
+    const fl_tablet *offered; /* whose round is under way; NULL: the timer is set, or none waits */
 };
 
 static fl_tablet *take_first(fl_kv_stalls *self)
@@ -29,23 +31,35 @@ static fl_tablet *take_first(fl_kv_stalls *self)
     return tablet;
 }
 
+static void tell_end(fl_kv_stalls *self)
+{
+    if (self->is_told && self->first == NULL && self->offered == NULL) {
+        self->is_told = false;
+        self->retry_ms = RETRY_MS_MIN;
+        fl_log(FL_LOG_WARNING, "server", "the key-value store takes rows again");
+    }
+}
+
+/* Offer the first; those that need no round now are passed over. */
 static void on_retry(void *context)
 {
     fl_kv_stalls *self = context;
-    bool is_taken = true;
-    while (is_taken && self->first != NULL) {
+    while (self->first != NULL && self->offered == NULL) {
         fl_tablet *tablet = take_first(self);
-        fl_tablet_go_on(tablet);
-        is_taken = !tablet->is_stalled;
+        self->offered = tablet;
+        fl_tablet_sync_soon(tablet);
+        if (self->offered == tablet && !tablet->is_in_round) {
+            self->offered = NULL;
+        }
     }
-    if (self->first == NULL) {
-        self->retry_ms = RETRY_MS_MIN;
-        self->is_told = false;
-        fl_log(FL_LOG_WARNING, "server", "the key-value store takes rows again");
-        return;
+    tell_end(self);
+}
+
+static void retry_later(fl_kv_stalls *self)
+{
+    if (self->offered == NULL && !fl_timer_is_set(self->timer)) {
+        fl_timer_start(self->timer, self->retry_ms);
     }
-    self->retry_ms = self->retry_ms < RETRY_MS_MAX ? self->retry_ms * 2 : RETRY_MS_MAX;
-    fl_timer_start(self->timer, self->retry_ms);
 }
 
 void fl_kv_stalls_add(fl_tablet *tablet)
@@ -55,26 +69,43 @@ void fl_kv_stalls_add(fl_tablet *tablet)
         fl_tablet_give_up(tablet);
         return;
     }
-    if (tablet->is_stalled) {
-        return;
-    }
     if (!self->is_told) {
         self->is_told = true;
         fl_log(FL_LOG_WARNING, "server",
                "the key-value store takes no rows until its files are on disk: writes wait");
     }
-    if (self->first == NULL) {
-        fl_timer_start(self->timer, self->retry_ms);
+    if (self->offered == tablet) {
+        self->offered = NULL;
+        self->retry_ms = self->retry_ms < RETRY_MS_MAX ? self->retry_ms * 2 : RETRY_MS_MAX;
     }
     tablet->is_stalled = true;
     tablet->next_stalled = NULL;
     *self->last = tablet;
     self->last = &tablet->next_stalled;
+    retry_later(self);
+}
+
+void fl_kv_stalls_taken(fl_tablet *tablet)
+{
+    fl_kv_stalls *self = tablet->shard->kv_stalls;
+    if (self == NULL || self->offered != tablet) {
+        return;
+    }
+    self->offered = NULL;
+    self->retry_ms = RETRY_MS_MIN;
+    for (fl_tablet *next = take_first(self); next != NULL; next = take_first(self)) {
+        fl_tablet_sync_soon(next);
+    }
+    tell_end(self);
 }
 
 void fl_kv_stalls_forget(fl_tablet *tablet)
 {
     fl_kv_stalls *self = tablet->shard->kv_stalls;
+    if (self != NULL && self->offered == tablet) {
+        self->offered = NULL;
+        retry_later(self);
+    }
     if (self == NULL || !tablet->is_stalled) {
         return;
     }

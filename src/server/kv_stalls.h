@@ -12,8 +12,10 @@ typedef struct fl_kv_stalls fl_kv_stalls;
 FLUSS_CHECKED fluss_code_t fl_kv_stalls_start(fl_shard *shard, fluss_error_t *err);
 /** End the waits of all; none are taken any more. */
 void fl_kv_stalls_stop(fl_shard *shard);
-/** Offer the rows of a tablet again later. Nothing when it waits already. */
+/** Offer the rows of a tablet again later: the store did not take them. */
 void fl_kv_stalls_add(fl_tablet *tablet);
-/** The tablet is dropped. Nothing when it does not wait. */
+/** The store has taken the rows of a tablet: it may take those of the others too. */
+void fl_kv_stalls_taken(fl_tablet *tablet);
+/** The tablet is dropped, or its rows were not offered after all. Nothing when it does not wait. */
 void fl_kv_stalls_forget(fl_tablet *tablet);
 #endif

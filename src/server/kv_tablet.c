@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A primary-key tablet: opened, kept in line with its table, committed, read. Writing is in
  * kv_put.c, the changelog in kv_changelog.c, recovery in kv_replay.c. */
-#include <stdlib.h>
-
 #include "base/alloc.h"
 #include "server/kv_tablet_private.h"
 
 /* The state entry: applied offset i64, row count i64, next id i64, end of the ids i64; little
  * endian. */
-enum { STATE_SIZE = 32, KEY_SIZE_MAX = 1 << 28 };
+enum { STATE_SIZE = 32 };
 
 static void make_prefix(int64_t table_id, int64_t partition_id, int32_t bucket,
                         uint8_t prefix[FL_KV_PREFIX_SIZE])
@@ -38,10 +36,10 @@ static fluss_code_t load_state(fl_kv_tablet *tablet, fluss_error_t *err)
     }
     const bool is_whole = size == STATE_SIZE;
     if (is_whole) {
-        tablet->applied_offset = fl_load_i64(state);
-        tablet->row_count = fl_load_i64(state + 8);
-        tablet->next_id = fl_load_i64(state + 16);
-        tablet->ids_end = fl_load_i64(state + 24);
+        tablet->state = (fl_kv_state){.applied_offset = fl_load_i64(state),
+                                      .row_count = fl_load_i64(state + 8),
+                                      .next_id = fl_load_i64(state + 16),
+                                      .ids_end = fl_load_i64(state + 24)};
     }
     fl_free(state);
     if (!is_whole) {
@@ -53,16 +51,17 @@ static fluss_code_t load_state(fl_kv_tablet *tablet, fluss_error_t *err)
     return 0;
 }
 
-void fl_kv_write_state(const fl_kv_tablet *tablet, int64_t applied_offset, fl_kv_write *write)
+void fl_kv_write_state(const uint8_t prefix[FL_KV_PREFIX_SIZE], const fl_kv_state *state,
+                       fl_kv_write *write)
 {
-    uint8_t key[FL_KV_PREFIX_SIZE + 1], state[STATE_SIZE];
-    state_key(tablet->prefix, key);
-    fl_store_i64(state, applied_offset);
-    fl_store_i64(state + 8, tablet->row_count);
-    fl_store_i64(state + 16, tablet->next_id);
-    fl_store_i64(state + 24, tablet->ids_end);
+    uint8_t key[FL_KV_PREFIX_SIZE + 1], bytes[STATE_SIZE];
+    state_key(prefix, key);
+    fl_store_i64(bytes, state->applied_offset);
+    fl_store_i64(bytes + 8, state->row_count);
+    fl_store_i64(bytes + 16, state->next_id);
+    fl_store_i64(bytes + 24, state->ids_end);
     fl_kv_write_put(write, FL_KV_ROWS, fl_slice_of(key, sizeof(key)),
-                    fl_slice_of(state, sizeof(state)));
+                    fl_slice_of(bytes, sizeof(bytes)));
 }
 
 /* ---- schema versions ---- */
@@ -220,8 +219,8 @@ static void init(fl_kv_tablet *tablet, const fl_kv_tablet_spec *spec)
     fl_arena_init(&tablet->arena);
     fl_prewrite_init(&tablet->prewrite);
     fl_kv_changelog_init(&tablet->changelog);
-    fl_buf_init(&tablet->key, KEY_SIZE_MAX);
-    fl_buf_init(&tablet->row_key, KEY_SIZE_MAX);
+    fl_buf_init(&tablet->key, FL_KV_KEY_SIZE_MAX);
+    fl_buf_init(&tablet->row_key, FL_KV_KEY_SIZE_MAX);
     fl_buf_init(&tablet->value, INT32_MAX);
     fl_buf_init(&tablet->changes, INT32_MAX);
     make_prefix(spec->info->table_id, spec->partition_id, spec->bucket, tablet->prefix);
@@ -238,7 +237,7 @@ fluss_code_t fl_kv_tablet_open(const fl_kv_tablet_spec *spec, fl_kv_tablet **out
     }
     init(tablet, spec);
     FL_TRY_OUT(fl_kv_tablet_set_info(tablet, spec->info, err));
-    tablet->row_count = tablet->settings.changelog_image == FL_CHANGELOG_WAL ? -1 : 0;
+    tablet->state.row_count = tablet->settings.changelog_image == FL_CHANGELOG_WAL ? -1 : 0;
     FL_TRY_OUT(load_state(tablet, err));
     FL_TRY_OUT(fl_kv_replay(tablet, err));
     *out = tablet;
@@ -253,6 +252,7 @@ void fl_kv_tablet_close(fl_kv_tablet *tablet)
     if (tablet == NULL) {
         return;
     }
+    FL_ASSERT(tablet->commit == NULL);
     forget_info(tablet);
     fl_prewrite_deinit(&tablet->prewrite);
     fl_kv_note_pending(tablet);
@@ -297,11 +297,17 @@ fluss_code_t fl_kv_tablet_erase(fl_kv_store *store, int64_t table_id, int64_t pa
 
 fluss_code_t fl_kv_row_key(fl_kv_tablet *tablet, fl_slice key, fl_slice *full, fluss_error_t *err)
 {
-    fl_buf_reset(&tablet->key);
-    FL_TRY(fl_buf_append(&tablet->key, tablet->prefix, FL_KV_PREFIX_SIZE, err));
-    FL_TRY(fl_buf_append_byte(&tablet->key, FL_KV_KIND_ROW, err));
-    FL_TRY(fl_buf_append_slice(&tablet->key, key, err));
-    *full = fl_buf_slice(&tablet->key);
+    return fl_kv_full_key(tablet->prefix, key, &tablet->key, full, err);
+}
+
+fluss_code_t fl_kv_full_key(const uint8_t prefix[FL_KV_PREFIX_SIZE], fl_slice key, fl_buf *room,
+                            fl_slice *full, fluss_error_t *err)
+{
+    fl_buf_reset(room);
+    FL_TRY(fl_buf_append(room, prefix, FL_KV_PREFIX_SIZE, err));
+    FL_TRY(fl_buf_append_byte(room, FL_KV_KIND_ROW, err));
+    FL_TRY(fl_buf_append_slice(room, key, err));
+    *full = fl_buf_slice(room);
     return 0;
 }
 
@@ -369,124 +375,7 @@ fluss_code_t fl_kv_encode_value(fl_kv_tablet *tablet, const fluss_datum_t *value
                          &tablet->value, err);
 }
 
-/* ---- commit ---- */
-
-/* An entry, and the first bytes of its key, which mostly decide its order. */
-typedef struct ordered_entry {
-    uint64_t head; /* big endian, zeros behind a shorter key */
-    const fl_prewrite_entry *entry;
-} ordered_entry;
-
-static uint64_t head_of(fl_slice key)
-{
-    uint8_t head[sizeof(uint64_t)] = {0};
-    memcpy(head, key.data, key.size < sizeof(head) ? key.size : sizeof(head));
-    return fl_load_be64(head);
-}
-
-/* By key, as the store orders them: neighbours go into its table in memory at little cost. */
-static int compare_keys(const void *a, const void *b)
-{
-    const ordered_entry *first = a, *second = b;
-    if (first->head != second->head) {
-        return first->head < second->head ? -1 : 1;
-    }
-    const fl_slice left = fl_prewrite_key(first->entry);
-    const fl_slice right = fl_prewrite_key(second->entry);
-    const int order =
-        memcmp(left.data, right.data, left.size < right.size ? left.size : right.size);
-    return order != 0 ? order : (left.size > right.size) - (left.size < right.size);
-}
-
-static bool is_committed(const fl_prewrite_entry *entry, int64_t durable_offset)
-{
-    return entry != NULL && entry->end_offset <= durable_offset;
-}
-
-/* The newest committed entry of each key, in key order, from the tablet's arena. */
-static fluss_code_t list_committed(fl_kv_tablet *tablet, int64_t durable_offset,
-                                   ordered_entry **list, size_t *count, int64_t *delta,
-                                   fluss_error_t *err)
-{
-    size_t total = 0;
-    for (const fl_prewrite_entry *at = tablet->prewrite.first; is_committed(at, durable_offset);
-         at = at->next) {
-        total++;
-    }
-    fl_arena_reset(&tablet->arena);
-    *count = 0;
-    *list = fl_arena_array(&tablet->arena, total, sizeof(**list));
-    if (*list == NULL) {
-        return fl_error_nomem(err);
-    }
-    for (const fl_prewrite_entry *at = tablet->prewrite.first; is_committed(at, durable_offset);
-         at = at->next) {
-        *delta += at->row_delta;
-        if (!is_committed(at->newer, durable_offset)) {
-            (*list)[(*count)++] =
-                (ordered_entry){.head = head_of(fl_prewrite_key(at)), .entry = at};
-        }
-    }
-    qsort(*list, *count, sizeof(**list), compare_keys);
-    return 0;
-}
-
-static fluss_code_t gather_committed(fl_kv_tablet *tablet, int64_t durable_offset,
-                                     fl_kv_write *write, int64_t *delta, fluss_error_t *err)
-{
-    ordered_entry *list;
-    size_t count;
-    FL_TRY(list_committed(tablet, durable_offset, &list, &count, delta, err));
-    for (size_t i = 0; i < count; i++) {
-        const fl_prewrite_entry *entry = list[i].entry;
-        fl_slice key;
-        FL_TRY(fl_kv_row_key(tablet, fl_prewrite_key(entry), &key, err));
-        if (entry->is_delete) {
-            fl_kv_write_delete(write, FL_KV_ROWS, key);
-        } else {
-            fl_kv_write_put(write, FL_KV_ROWS, key, fl_prewrite_value(entry));
-        }
-    }
-    return 0;
-}
-
-/* The tablet's part of the server's memory for rows. */
-static size_t cache_share(const fl_kv_tablet *tablet)
-{
-    const int count = tablet->memory != NULL ? atomic_load(&tablet->memory->tablet_count) : 0;
-    return count > 0 ? tablet->memory->cache_size / (size_t)count : 0;
-}
-
-fluss_code_t fl_kv_tablet_commit(fl_kv_tablet *tablet, int64_t durable_offset, fluss_error_t *err)
-{
-    const int64_t row_count = tablet->row_count;
-    int64_t delta = 0;
-    if (durable_offset <= tablet->applied_offset) {
-        return 0;
-    }
-    fl_kv_write *write = fl_kv_write_new();
-    if (write == NULL) {
-        return fl_error_nomem(err);
-    }
-    fluss_code_t rc = gather_committed(tablet, durable_offset, write, &delta, err);
-    if (rc == 0) {
-        tablet->row_count = row_count >= 0 ? row_count + delta : -1;
-        fl_kv_write_state(tablet, durable_offset, write);
-        rc = fl_kv_write_commit_now(tablet->store, write, false, err);
-    }
-    fl_kv_write_free(write);
-    if (rc != 0) {
-        tablet->row_count = row_count;
-        return rc;
-    }
-    tablet->applied_offset = durable_offset;
-    while (fl_prewrite_first(&tablet->prewrite, durable_offset) != NULL) {
-        fl_prewrite_keep(&tablet->prewrite);
-    }
-    fl_prewrite_shrink(&tablet->prewrite, cache_share(tablet));
-    fl_kv_note_pending(tablet);
-    return 0;
-}
+/* ---- bytes, rows, offsets ---- */
 
 void fl_kv_note_pending(fl_kv_tablet *tablet)
 {
@@ -498,7 +387,7 @@ void fl_kv_note_pending(fl_kv_tablet *tablet)
 
 int64_t fl_kv_tablet_applied_offset(const fl_kv_tablet *tablet)
 {
-    return tablet->applied_offset;
+    return tablet->state.applied_offset;
 }
 
 size_t fl_kv_tablet_pending_bytes(const fl_kv_tablet *tablet)
@@ -508,7 +397,7 @@ size_t fl_kv_tablet_pending_bytes(const fl_kv_tablet *tablet)
 
 int64_t fl_kv_tablet_row_count(const fl_kv_tablet *tablet)
 {
-    return tablet->row_count;
+    return tablet->state.row_count;
 }
 
 /* ---- reads ---- */
@@ -572,11 +461,11 @@ fluss_code_t fl_kv_scan_open(fl_kv_tablet *tablet, fl_slice prefix, fl_kv_scan *
     if (scan == NULL) {
         return fl_error_nomem(err);
     }
-    fl_buf_init(&to, KEY_SIZE_MAX);
+    fl_buf_init(&to, FL_KV_KEY_SIZE_MAX);
     FL_TRY_OUT(fl_kv_row_key(tablet, prefix, &from, err));
     FL_TRY_OUT(successor(from, &to, err));
-    FL_TRY_OUT(
-        fl_kv_iter_open(tablet->store, FL_KV_ROWS, from, fl_buf_slice(&to), &scan->iter, err));
+    FL_TRY_OUT(fl_kv_iter_open_at(tablet->store, fl_kv_commit_before(tablet->commit), FL_KV_ROWS,
+                                  from, fl_buf_slice(&to), &scan->iter, err));
     *out = scan;
     scan = NULL;
 out:

@@ -83,9 +83,22 @@ typedef struct fl_kv_put {
  */
 FLUSS_CHECKED fluss_code_t fl_kv_tablet_put(fl_kv_tablet *tablet, const fl_kv_put *put,
                                             fl_log_appended *appended, fluss_error_t *err);
-/** Move the rows below a log offset to the store. */
+/** Move the rows below a log offset to the store: begin, run and end of a commit in one. */
 FLUSS_CHECKED fluss_code_t fl_kv_tablet_commit(fl_kv_tablet *tablet, int64_t durable_offset,
                                                fluss_error_t *err);
+/** A commit in three steps, as the sync of a log: begin notes which rows move, run writes them to
+ * the store on any thread, end lets readers see them. One at a time. Writes, lookups, scans and
+ * changes of the schema may go on meanwhile; close may not. */
+typedef struct fl_kv_commit fl_kv_commit;
+/** @param commit NULL: there is nothing to commit */
+FLUSS_CHECKED fluss_code_t fl_kv_commit_begin(fl_kv_tablet *tablet, int64_t durable_offset,
+                                              fl_kv_commit **commit, fluss_error_t *err);
+/** Thread: any. */
+void fl_kv_commit_run(fl_kv_commit *commit);
+/** Also without a run, after which nothing has changed; as after an error. @return how the run
+ * went; FLUSS_E_STORAGE_BACKPRESSURE: the store does not take rows now */
+FLUSS_CHECKED fluss_code_t fl_kv_commit_end(fl_kv_tablet *tablet, fl_kv_commit *commit,
+                                            fluss_error_t *err);
 /** Log offset up to which the rows that readers see are complete. */
 int64_t fl_kv_tablet_applied_offset(const fl_kv_tablet *tablet);
 /** How near writes are to being refused: 0 far, up to 1. */

@@ -12,6 +12,7 @@
 #include "server/prewrite.h"
 
 enum { FL_KV_PREFIX_SIZE = 20, FL_KV_KIND_STATE = 0, FL_KV_KIND_ROW = 1 };
+enum { FL_KV_KEY_SIZE_MAX = 1 << 28 };
 
 /** A schema version, ready to decode its rows and to bring them into the latest one's columns. */
 typedef struct fl_kv_version {
@@ -38,6 +39,13 @@ typedef struct fl_kv_changelog {
     int32_t record_count;
 } fl_kv_changelog;
 
+/** What the store has of a tablet besides its rows. */
+typedef struct fl_kv_state {
+    int64_t applied_offset; /* log offset up to which the store has the rows */
+    int64_t row_count;      /* live rows in the store; -1: not known */
+    int64_t next_id, ids_end;
+} fl_kv_state;
+
 struct fl_kv_tablet {
     fl_kv_store *store;
     fl_log_store *log;
@@ -56,10 +64,9 @@ struct fl_kv_tablet {
     fl_kv_key_columns key_columns; /* of the latest schema */
 
     fl_prewrite prewrite;
-    size_t pending_noted;   /* of its bytes, in `memory` */
-    int64_t applied_offset; /* log offset up to which the store has the rows */
-    int64_t row_count;      /* live rows in the store; -1: not known */
-    int64_t next_id, ids_end;
+    size_t pending_noted; /* of its bytes, in `memory` */
+    fl_kv_state state;
+    fl_kv_commit *commit; /* under way; NULL: none */
 
     /* Room that is used anew by each record or batch. */
     fl_arena arena;
@@ -83,6 +90,9 @@ static inline const fl_schema *fl_kv_latest(const fl_kv_tablet *tablet)
 /** The store's key of a row's key, in tablet->key. */
 FLUSS_CHECKED fluss_code_t fl_kv_row_key(fl_kv_tablet *tablet, fl_slice key, fl_slice *full,
                                          fluss_error_t *err);
+/** The same for a tablet with this prefix, in `room`. Thread: any. */
+FLUSS_CHECKED fluss_code_t fl_kv_full_key(const uint8_t prefix[FL_KV_PREFIX_SIZE], fl_slice key,
+                                          fl_buf *room, fl_slice *full, fluss_error_t *err);
 /** The key of a row with the latest schema's columns, in tablet->row_key. */
 FLUSS_CHECKED fluss_code_t fl_kv_key_of(fl_kv_tablet *tablet, const fluss_datum_t *values,
                                         fl_slice *key, fluss_error_t *err);
@@ -99,8 +109,11 @@ FLUSS_CHECKED fluss_code_t fl_kv_encode_value(fl_kv_tablet *tablet, const fluss_
                                               fluss_error_t *err);
 /** Bring the bytes that wait, in the memory of the server, in line with the tablet's. */
 void fl_kv_note_pending(fl_kv_tablet *tablet);
-/** The tablet's state as one entry of a write to the store. */
-void fl_kv_write_state(const fl_kv_tablet *tablet, int64_t applied_offset, fl_kv_write *write);
+/** A tablet's state as one entry of a write to the store. Thread: any. */
+void fl_kv_write_state(const uint8_t prefix[FL_KV_PREFIX_SIZE], const fl_kv_state *state,
+                       fl_kv_write *write);
+/** The store as it was before the commit under way; NULL: as it is. */
+const fl_kv_snapshot *fl_kv_commit_before(const fl_kv_commit *commit);
 /** Remove the rows and the state of a tablet. */
 FLUSS_CHECKED fluss_code_t fl_kv_erase_prefix(fl_kv_store *store,
                                               const uint8_t prefix[FL_KV_PREFIX_SIZE],

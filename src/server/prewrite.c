@@ -199,6 +199,23 @@ const fl_prewrite_entry *fl_prewrite_first(const fl_prewrite *prewrite, int64_t 
     return first != NULL && first->end_offset <= durable_offset ? first : NULL;
 }
 
+const fl_prewrite_entry *fl_prewrite_last(const fl_prewrite *prewrite, int64_t durable_offset)
+{
+    const fl_prewrite_entry *last = NULL;
+    if (prewrite->first != NULL) {
+        last = FL_CONTAINER_OF(prewrite->last, fl_prewrite_entry, next);
+    }
+    if (last == NULL || last->end_offset <= durable_offset) {
+        return last; /* as it is where all of the log is on disk */
+    }
+    last = NULL;
+    for (const fl_prewrite_entry *at = prewrite->first; at->end_offset <= durable_offset;
+         at = at->next) {
+        last = at;
+    }
+    return last;
+}
+
 /* Take an entry out of the kept list and free it. Who points to it by key is the caller's business.
  */
 static void drop_kept(fl_prewrite *prewrite, fl_prewrite_entry *entry)

@@ -66,6 +66,9 @@ void fl_prewrite_accept(fl_prewrite_mark mark, int64_t end_offset);
 void fl_prewrite_undo(fl_prewrite *prewrite, fl_prewrite_mark mark);
 /** The oldest entry whose end offset is not above `durable_offset`; NULL: none. */
 const fl_prewrite_entry *fl_prewrite_first(const fl_prewrite *prewrite, int64_t durable_offset);
+/** The newest entry whose end offset is not above `durable_offset`; NULL: none. From `first` to it,
+ * other threads may read along `next` what the entries hold, until they are kept: it stays. */
+const fl_prewrite_entry *fl_prewrite_last(const fl_prewrite *prewrite, int64_t durable_offset);
 /** The store has the oldest pending entry: keep it as the one that readers see. */
 void fl_prewrite_keep(fl_prewrite *prewrite);
 /** Forget the entries kept longest, until the kept ones have at most so many bytes. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The log of a tablet in use: lazy opening, appends that wake readers, group commit.
  *
- * Group commit: a write that must be on disk joins a list. One sync of the tablet runs at a time,
- * on a pool thread; it covers what was appended before it began. Writes that come meanwhile are
- * covered by the next one, all together. */
+ * Group commit: a write that must be on disk, or that readers must see, joins a list. One round of
+ * the tablet runs at a time, on a pool thread; it syncs the log and then moves the rows of a
+ * primary-key table to the key-value store, all that was appended before it began. Writes that come
+ * meanwhile are covered by the next one, all together. */
 #include "server/tablet.h"
 
 #include <stdio.h>
@@ -95,20 +96,6 @@ static void end_waits(fl_tablet *tablet, int64_t offset, fluss_code_t code, cons
     tablet->unsynced_last = link;
 }
 
-static void sync_run(fl_work *work)
-{
-    fl_log_sync_run(FL_CONTAINER_OF(work, fl_tablet, sync_work)->sync);
-}
-
-static void sync_failed(fl_tablet *tablet, const fluss_error_t *err)
-{
-    char name[FL_TABLET_NAME_SIZE];
-    fl_tablet_print(tablet, name, sizeof(name));
-    fl_log(FL_LOG_ERROR, "server", "%s: %s", name, err->message);
-    end_waits(tablet, tablet->sync_offset, FLUSS_E_LOG_STORAGE_EXCEPTION,
-              "the log could not be brought to disk");
-}
-
 /* What lies below it is as safe as log.flush wants it. */
 static int64_t safe_offset(const fl_tablet *tablet)
 {
@@ -124,76 +111,116 @@ static int64_t settled_offset(const fl_tablet *tablet)
     return applied < safe ? applied : safe;
 }
 
-void fl_tablet_settle(fl_tablet *tablet)
-{
-    if (tablet->log == NULL) {
-        return;
-    }
-    if (fl_tablet_commit(tablet)) {
-        end_waits(tablet, safe_offset(tablet), 0, NULL);
-    } else {
-        fl_kv_stalls_add(tablet);
-    }
-}
-
 void fl_tablet_give_up(fl_tablet *tablet)
 {
     end_waits(tablet, INT64_MAX, FLUSS_E_KV_STORAGE_EXCEPTION, "the server stops");
 }
 
-static void start_sync(fl_tablet *tablet);
+/* ---- rounds ---- */
 
-/* While the store stands still, writes wait for it, not for a sync. */
-static void sync_next(fl_tablet *tablet)
+static void round_run(fl_work *work)
 {
-    if (tablet->must_sync || (tablet->unsynced != NULL && !tablet->is_stalled)) {
-        start_sync(tablet);
-    } else if (tablet->is_dropped) {
+    const fl_tablet *tablet = FL_CONTAINER_OF(work, fl_tablet, work);
+    const bool is_safe = tablet->sync == NULL || fl_log_sync_run(tablet->sync);
+    if (is_safe && tablet->commit != NULL) {
+        fl_kv_commit_run(tablet->commit);
+    }
+}
+
+static void sync_failed(fl_tablet *tablet, const fluss_error_t *err)
+{
+    char name[FL_TABLET_NAME_SIZE];
+    fl_tablet_print(tablet, name, sizeof(name));
+    fl_log(FL_LOG_ERROR, "server", "%s: %s", name, err->message);
+    end_waits(tablet, tablet->round_offset, FLUSS_E_LOG_STORAGE_EXCEPTION,
+              "the log could not be brought to disk");
+}
+
+static bool start_round(fl_tablet *tablet);
+
+/* While the store stands still, writes wait for it, not for a round. */
+static void round_next(fl_tablet *tablet)
+{
+    const bool is_due = tablet->must_go_on || (tablet->unsynced != NULL && !tablet->is_stalled);
+    if ((!is_due || !start_round(tablet)) && tablet->is_dropped) {
         fl_tablet_remove(tablet);
     }
 }
 
-void fl_tablet_go_on(fl_tablet *tablet)
+static void end_sync(fl_tablet *tablet, bool *is_safe)
 {
-    fl_tablet_settle(tablet);
-    if (tablet->sync == NULL) {
-        sync_next(tablet);
+    fluss_error_t err;
+    if (tablet->sync != NULL) {
+        *is_safe = fl_log_sync_end(tablet->log, tablet->sync, &err) == 0;
+        tablet->sync = NULL;
+        if (!*is_safe) {
+            sync_failed(tablet, &err);
+        }
     }
 }
 
-static void sync_done(fl_work *work)
+static void round_done(fl_work *work)
 {
-    fl_tablet *tablet = FL_CONTAINER_OF(work, fl_tablet, sync_work);
+    fl_tablet *tablet = FL_CONTAINER_OF(work, fl_tablet, work);
     fl_server *server = tablet->shard->server;
-    fluss_error_t err;
-    const fluss_code_t rc = fl_log_sync_end(tablet->log, tablet->sync, &err);
-    tablet->sync = NULL;
-    if (rc != 0) {
-        sync_failed(tablet, &err);
-    } else {
-        fl_tablet_settle(tablet);
+    bool is_safe = true;
+    tablet->is_in_round = false;
+    end_sync(tablet, &is_safe);
+    const bool is_over = fl_tablet_end_commit(tablet, is_safe);
+    if (is_safe) {
+        end_waits(tablet, is_over ? tablet->round_offset : settled_offset(tablet), 0, NULL);
     }
-    sync_next(tablet);
+    if (tablet->is_dropped) {
+        fl_tablet_close_kv(tablet);
+    }
+    round_next(tablet);
     fl_server_release(server);
 }
 
-static void start_sync(fl_tablet *tablet)
+/* Begin what the round is to do: the sync of the log where log.flush asks for it, and the commit of
+ * the rows that are safe then. false: that failed, or there is nothing to do. */
+static bool begin_round(fl_tablet *tablet)
 {
     fluss_error_t err;
-    tablet->must_sync = false;
-    tablet->sync_offset = fl_log_store_end_offset(tablet->log);
-    if (fl_log_sync_begin(tablet->log, &tablet->sync, &err) != 0) {
+    const bool syncs = tablet->shard->server->syncs;
+    tablet->must_go_on = false;
+    tablet->round_offset = fl_log_store_end_offset(tablet->log);
+    if (syncs && fl_log_sync_begin(tablet->log, &tablet->sync, &err) != 0) {
         tablet->sync = NULL;
         sync_failed(tablet, &err);
-        return;
+        return false;
+    }
+    fl_tablet_begin_commit(tablet, tablet->round_offset);
+    if (!syncs && tablet->commit == NULL) {
+        end_waits(tablet, settled_offset(tablet), 0, NULL);
+        return false;
+    }
+    return true;
+}
+
+/* false: no round was begun, the tablet is as it was. Else it may be gone. */
+static bool start_round(fl_tablet *tablet)
+{
+    fluss_error_t err;
+    if (!begin_round(tablet)) {
+        return false;
     }
     /* Nobody may wait for it any more when the server stops. */
     fl_server_hold(tablet->shard->server);
-    tablet->sync_work = (fl_work){.work = sync_run, .done = sync_done};
-    if (fl_loop_work(tablet->shard->loop, &tablet->sync_work, &err) != 0) {
+    tablet->is_in_round = true;
+    tablet->work = (fl_work){.work = round_run, .done = round_done};
+    if (fl_loop_work(tablet->shard->loop, &tablet->work, &err) != 0) {
         /* No thread for it: the blocking part runs here, late rather than never. */
-        sync_run(&tablet->sync_work);
-        sync_done(&tablet->sync_work);
+        round_run(&tablet->work);
+        round_done(&tablet->work);
+    }
+    return true;
+}
+
+void fl_tablet_go_on(fl_tablet *tablet)
+{
+    if (!tablet->is_in_round) {
+        round_next(tablet);
     }
 }
 
@@ -205,8 +232,8 @@ bool fl_tablet_sync(fl_tablet *tablet, fl_sync_wait *wait)
     wait->next = NULL;
     *tablet->unsynced_last = wait;
     tablet->unsynced_last = &wait->next;
-    if (tablet->sync == NULL && !tablet->is_stalled) {
-        start_sync(tablet);
+    if (!tablet->is_stalled) {
+        fl_tablet_go_on(tablet);
     }
     return true;
 }
@@ -228,9 +255,6 @@ bool fl_tablet_unsync(fl_tablet *tablet, fl_sync_wait *wait)
 
 void fl_tablet_sync_soon(fl_tablet *tablet)
 {
-    if (tablet->sync == NULL) {
-        start_sync(tablet);
-    } else {
-        tablet->must_sync = true;
-    }
+    tablet->must_go_on = true;
+    fl_tablet_go_on(tablet);
 }

@@ -14,6 +14,7 @@ typedef struct fl_tablet fl_tablet;
 typedef struct fl_tablet_op fl_tablet_op;
 typedef struct fl_kv_tablet fl_kv_tablet;
 typedef struct fl_kv_put fl_kv_put;
+typedef struct fl_kv_commit fl_kv_commit;
 
 typedef struct fl_tablet_key {
     int64_t table_id, partition_id; /* partition_id -1: none */
@@ -52,11 +53,13 @@ struct fl_tablet {
     fl_log_store *log;      /* NULL: not opened yet */
     fl_kv_tablet *kv;       /* the rows of a primary-key table; NULL: a log table, or not opened */
     fl_fetch_wait *fetches; /* waiting */
-    fl_sync_wait *unsynced, **unsynced_last; /* writes waiting for the sync after the running one */
-    fl_log_sync *sync;                       /* running */
-    int64_t sync_offset;                     /* what it covers */
-    fl_work sync_work;
-    bool must_sync; /* appends came while a sync ran, and nobody waits for them */
+    fl_sync_wait *unsynced, **unsynced_last; /* writes waiting for a round, or the next one */
+    bool is_in_round;     /* of the work that brings writes to disk and to readers: */
+    fl_log_sync *sync;    /* of the log; NULL: log.flush does not ask for it */
+    fl_kv_commit *commit; /* of the rows; NULL: a log table, or nothing to do */
+    int64_t round_offset; /* what it covers */
+    fl_work work;         /* the round's, or the removal's */
+    bool must_go_on;      /* another round is due, and nobody waits for it */
     bool is_dropped;
     bool is_stalled;         /* the key-value store does not take its rows now (kv_stalls.h) */
     fl_tablet *next_stalled; /* of the shard */
@@ -79,7 +82,8 @@ FLUSS_CHECKED fluss_code_t fl_tablet_append(fl_tablet *tablet, fl_slice records,
 bool fl_tablet_sync(fl_tablet *tablet, fl_sync_wait *wait);
 /** Take a wait back. false: it was fired, its task runs. */
 bool fl_tablet_unsync(fl_tablet *tablet, fl_sync_wait *wait);
-/** Bring to disk what was appended, without anyone waiting. */
+/** Bring to disk, where that is asked for, and to readers what was appended, without anyone
+ * waiting. */
 void fl_tablet_sync_soon(fl_tablet *tablet);
 /** The rows of a tablet, opened. @return FLUSS_E_NON_PRIMARY_KEY_TABLE */
 FLUSS_CHECKED fluss_code_t fl_tablet_kv(fl_tablet *tablet, fl_kv_tablet **kv, fluss_error_t *err);

@@ -2,6 +2,7 @@
 /* The rows of a tablet of a primary-key table, next to its log: opened with it, written through it,
  * committed when the log is durable. */
 #include "base/log.h"
+#include "server/kv_stalls.h"
 #include "server/kv_tablet.h"
 #include "server/server.h"
 #include "server/tablet_private.h"
@@ -45,23 +46,55 @@ fluss_code_t fl_tablet_open_kv(fl_tablet *tablet, fluss_error_t *err)
     return rc;
 }
 
-bool fl_tablet_commit(fl_tablet *tablet)
+void fl_tablet_close_kv(fl_tablet *tablet)
+{
+    fl_kv_tablet_close(tablet->kv);
+    tablet->kv = NULL;
+}
+
+/* The rows are in the log: the next commit, or the next start, brings them to readers. */
+static void commit_failed(const fl_tablet *tablet, const fluss_error_t *err)
+{
+    char name[FL_TABLET_NAME_SIZE];
+    fl_tablet_print(tablet, name, sizeof(name));
+    fl_log(FL_LOG_ERROR, "server", "%s: rows stay in memory until the next commit: %s", name,
+           err->message);
+}
+
+void fl_tablet_begin_commit(fl_tablet *tablet, int64_t offset)
 {
     fluss_error_t err;
-    if (tablet->kv == NULL) {
-        return true;
+    tablet->commit = NULL;
+    if (tablet->kv != NULL && !tablet->is_stalled &&
+        fl_kv_commit_begin(tablet->kv, offset, &tablet->commit, &err) != 0) {
+        commit_failed(tablet, &err);
     }
-    const bool syncs = tablet->shard->server->syncs;
-    const int64_t offset =
-        syncs ? fl_log_store_durable_offset(tablet->log) : fl_log_store_end_offset(tablet->log);
-    const fluss_code_t rc = fl_kv_tablet_commit(tablet->kv, offset, &err);
-    if (rc != 0 && rc != FLUSS_E_STORAGE_BACKPRESSURE) {
-        char name[FL_TABLET_NAME_SIZE];
-        fl_tablet_print(tablet, name, sizeof(name));
-        fl_log(FL_LOG_ERROR, "server", "%s: rows stay in memory until the next commit: %s", name,
-               err.message);
+}
+
+bool fl_tablet_end_commit(fl_tablet *tablet, bool is_run)
+{
+    fluss_error_t err;
+    if (tablet->commit == NULL) {
+        if (!tablet->is_stalled && !tablet->must_go_on) { /* offered, and nothing was left to do */
+            fl_kv_stalls_forget(tablet);
+        }
+        return false;
     }
-    return rc != FLUSS_E_STORAGE_BACKPRESSURE;
+    const fluss_code_t rc = fl_kv_commit_end(tablet->kv, tablet->commit, &err);
+    tablet->commit = NULL;
+    if (!is_run || tablet->is_dropped) {
+        fl_kv_stalls_forget(tablet);
+        return false;
+    }
+    if (rc == FLUSS_E_STORAGE_BACKPRESSURE) {
+        fl_kv_stalls_add(tablet);
+        return false;
+    }
+    fl_kv_stalls_taken(tablet);
+    if (rc != 0) {
+        commit_failed(tablet, &err);
+    }
+    return true;
 }
 
 fluss_code_t fl_tablet_kv(fl_tablet *tablet, fl_kv_tablet **kv, fluss_error_t *err)
@@ -83,9 +116,6 @@ fluss_code_t fl_tablet_put(fl_tablet *tablet, const fl_kv_put *put, fl_log_appen
     FL_TRY(fl_tablet_kv(tablet, &kv, err));
     FL_TRY(fl_kv_tablet_put(kv, put, appended, err));
     fl_tablet_wake(tablet);
-    if (!tablet->shard->server->syncs) {
-        fl_tablet_settle(tablet);
-    }
     return 0;
 }
 
@@ -96,8 +126,5 @@ fluss_code_t fl_tablet_insert_missing(fl_tablet *tablet, const fl_slice *keys, s
     FL_TRY(fl_tablet_kv(tablet, &kv, err));
     FL_TRY(fl_kv_tablet_insert_missing(kv, keys, count, fl_wall_ms(), appended, err));
     fl_tablet_wake(tablet);
-    if (!tablet->shard->server->syncs) {
-        fl_tablet_settle(tablet);
-    }
     return 0;
 }

@@ -74,7 +74,7 @@ static void add(fl_shard *shard, const fl_tablet_op *op, const fl_tablet_key *ke
 
 static void remove_work(fl_work *work)
 {
-    fl_tablet *tablet = FL_CONTAINER_OF(work, fl_tablet, sync_work);
+    fl_tablet *tablet = FL_CONTAINER_OF(work, fl_tablet, work);
     fluss_error_t err;
     char dir[FL_TABLET_DIR_SIZE];
     fluss_code_t rc = 0;
@@ -101,7 +101,7 @@ static void remove_work(fl_work *work)
 
 static void remove_done(fl_work *work)
 {
-    fl_tablet *tablet = FL_CONTAINER_OF(work, fl_tablet, sync_work);
+    fl_tablet *tablet = FL_CONTAINER_OF(work, fl_tablet, work);
     fl_server *server = tablet->shard->server;
     free_tablet(tablet);
     fl_server_release(server);
@@ -111,10 +111,10 @@ void fl_tablet_remove(fl_tablet *tablet)
 {
     fluss_error_t err;
     fl_server_hold(tablet->shard->server);
-    tablet->sync_work = (fl_work){.work = remove_work, .done = remove_done};
-    if (fl_loop_work(tablet->shard->loop, &tablet->sync_work, &err) != 0) {
-        remove_work(&tablet->sync_work);
-        remove_done(&tablet->sync_work);
+    tablet->work = (fl_work){.work = remove_work, .done = remove_done};
+    if (fl_loop_work(tablet->shard->loop, &tablet->work, &err) != 0) {
+        remove_work(&tablet->work);
+        remove_done(&tablet->work);
     }
 }
 
@@ -125,9 +125,8 @@ static void drop(fl_shard *shard, fl_tablet *tablet)
     fl_tablet_wake(tablet);
     fl_kv_sessions_close_tablet(shard, &tablet->key);
     fl_kv_stalls_forget(tablet);
-    fl_kv_tablet_close(tablet->kv);
-    tablet->kv = NULL;
-    if (tablet->sync == NULL) {
+    if (!tablet->is_in_round) {
+        fl_tablet_close_kv(tablet);
         fl_tablet_go_on(tablet);
     }
 }
@@ -173,7 +172,7 @@ void fl_tablets_close(fl_shard *shard)
     HASH_ITER(hh, shard->tablets, tablet, next)
     {
         HASH_DELETE(hh, shard->tablets, tablet);
-        fl_kv_tablet_close(tablet->kv);
+        fl_tablet_close_kv(tablet);
         fl_log_store_close(tablet->log);
         free_tablet(tablet);
     }

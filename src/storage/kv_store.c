@@ -144,7 +144,8 @@ static void set_options(fl_kv_store *store, const fl_kv_store_opts *opts)
     rocksdb_options_set_keep_log_file_num(store->options, 2);
     rocksdb_options_set_max_log_file_size(store->options, INFO_LOG_SIZE_MAX);
     /* Only in this mode the engine heeds WRITE_HINTED. The price is that a snapshot may miss what
-     * other threads are writing; here one thread alone writes and reads the keys of a tablet. */
+     * other threads are writing; here no two write the keys of a tablet at once, and its scans read
+     * a snapshot from before such a write. */
     rocksdb_options_set_unordered_write(store->options, 1);
     store->read_options = rocksdb_readoptions_create();
     store->flush_options = rocksdb_flushoptions_create();
@@ -520,8 +521,27 @@ struct fl_kv_iter {
     uint8_t bounds[]; /* from, to: the engine keeps pointers to `to` */
 };
 
+fl_kv_snapshot *fl_kv_snapshot_new(fl_kv_store *store)
+{
+    return (fl_kv_snapshot *)rocksdb_create_snapshot(store->db);
+}
+
+void fl_kv_snapshot_free(fl_kv_store *store, fl_kv_snapshot *snapshot)
+{
+    if (snapshot != NULL) {
+        rocksdb_release_snapshot(store->db, (const rocksdb_snapshot_t *)snapshot);
+    }
+}
+
 fluss_code_t fl_kv_iter_open(fl_kv_store *store, fl_kv_family family, fl_slice from, fl_slice to,
                              fl_kv_iter **iter, fluss_error_t *err)
+{
+    return fl_kv_iter_open_at(store, NULL, family, from, to, iter, err);
+}
+
+fluss_code_t fl_kv_iter_open_at(fl_kv_store *store, const fl_kv_snapshot *snapshot,
+                                fl_kv_family family, fl_slice from, fl_slice to, fl_kv_iter **iter,
+                                fluss_error_t *err)
 {
     *iter = NULL;
     size_t size;
@@ -540,6 +560,9 @@ fluss_code_t fl_kv_iter_open(fl_kv_store *store, fl_kv_family family, fl_slice f
         memcpy(opened->bounds + from.size, to.data, to.size);
         rocksdb_readoptions_set_iterate_upper_bound(
             opened->options, (const char *)opened->bounds + from.size, to.size);
+    }
+    if (snapshot != NULL) { /* the iterator holds what it reads, and the options stay as they are */
+        rocksdb_readoptions_set_snapshot(opened->options, (const rocksdb_snapshot_t *)snapshot);
     }
     opened->iterator =
         rocksdb_create_iterator_cf(store->db, opened->options, store->families[family]);

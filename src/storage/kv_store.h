@@ -78,8 +78,18 @@ FLUSS_CHECKED fluss_code_t fl_kv_write_commit(fl_kv_store *store, fl_kv_write *w
 FLUSS_CHECKED fluss_code_t fl_kv_write_commit_now(fl_kv_store *store, fl_kv_write *write,
                                                   bool durable, fluss_error_t *err);
 
+/** The store as it is now, but for what is being written. */
+typedef struct fl_kv_snapshot fl_kv_snapshot;
+/** gives (fl_kv_snapshot_free) */
+fl_kv_snapshot *fl_kv_snapshot_new(fl_kv_store *store) FLUSS_CHECKED;
+void fl_kv_snapshot_free(fl_kv_store *store, fl_kv_snapshot *snapshot); /* NULL allowed */
+
 /** An iterator over from <= key < to (size 0: no bound) on a snapshot of this moment. */
 typedef struct fl_kv_iter fl_kv_iter;
+/** The same on an earlier snapshot, borrowed. NULL: of this moment */
+FLUSS_CHECKED fluss_code_t fl_kv_iter_open_at(fl_kv_store *store, const fl_kv_snapshot *snapshot,
+                                              fl_kv_family family, fl_slice from, fl_slice to,
+                                              fl_kv_iter **iter, fluss_error_t *err);
 FLUSS_CHECKED fluss_code_t fl_kv_iter_open(fl_kv_store *store, fl_kv_family family, fl_slice from,
                                            fl_slice to, fl_kv_iter **iter, fluss_error_t *err);
 /** Step to the next entry (the first call: to the first). false at the end. Key and value are views

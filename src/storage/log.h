@@ -113,7 +113,8 @@ bool fl_log_dir_may_expire(const char *dir, int64_t now_ms, int64_t ttl_ms, bool
 typedef struct fl_log_sync fl_log_sync;
 FLUSS_CHECKED fluss_code_t fl_log_sync_begin(fl_log_store *store, fl_log_sync **sync,
                                              fluss_error_t *err);
-void fl_log_sync_run(fl_log_sync *sync);
+/** @return whether it went well */
+bool fl_log_sync_run(fl_log_sync *sync);
 FLUSS_CHECKED fluss_code_t fl_log_sync_end(fl_log_store *store, fl_log_sync *sync,
                                            fluss_error_t *err);
 /** Everything below is on disk. */

@@ -66,10 +66,10 @@ static fluss_code_t sync_directories(const fl_log_sync *sync, fl_file_cache *cac
     return 0;
 }
 
-void fl_log_sync_run(fl_log_sync *sync)
+bool fl_log_sync_run(fl_log_sync *sync)
 {
     if (sync->segment == NULL) {
-        return; /* nothing was written; directories come with the first bytes */
+        return true; /* nothing was written; directories come with the first bytes */
     }
     fl_file *file = &sync->segment->log;
     if (sync->must_rewrite) {
@@ -81,6 +81,7 @@ void fl_log_sync_run(fl_log_sync *sync)
     if (sync->rc == 0) {
         sync->rc = sync_directories(sync, file->cache, &sync->error);
     }
+    return sync->rc == 0;
 }
 
 static bool checkpoint_is_due(const fl_log_store *store)

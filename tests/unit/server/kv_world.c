@@ -531,6 +531,14 @@ static void check_log(world *w)
     assert_int_equal(w->changes_checked, w->change_count);
 }
 
+void world_check_scans(const world *w)
+{
+    check_scan(w, "scan", fl_slice_of(NULL, 0));
+    for (size_t i = 0; i < KEY_COUNT; i += 4) {
+        check_scan(w, "prefix scan", w->prefixes[i]);
+    }
+}
+
 void world_check(world *w)
 {
     check_log(w);
@@ -541,8 +549,5 @@ void world_check(world *w)
         }
     }
     check_gets(w);
-    check_scan(w, "scan", fl_slice_of(NULL, 0));
-    for (size_t i = 0; i < KEY_COUNT; i += 4) {
-        check_scan(w, "prefix scan", w->prefixes[i]);
-    }
+    world_check_scans(w);
 }

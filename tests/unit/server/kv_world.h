@@ -92,6 +92,8 @@ void model_change_add(world *w, fluss_change_t change, model_row row);
 void model_commit(world *w, size_t batch_count);
 int64_t world_now(const world *w); /* a time that grows */
 
+/** Compare the rows that scans find. */
+void world_check_scans(const world *w);
 /** Compare everything: rows, scans, counts, the log, what the log folds to. */
 void world_check(world *w);
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Goal: a primary-key tablet is what a plain table of rows would be, whatever happens to it.
  * Method: random tables (types, formats, merge engines, changelog images), random steps (writes,
- * partial updates, deletes, duplicates, bad batches, commits, new columns, restarts, and processes
- * that end without closing anything); after each step rows, scans, counts and the log are compared
- * with a model. The seed is printed; FLUSS_TEST_SEED makes another run, FLUSS_TEST_WORLDS makes it
- * longer. */
+ * partial updates, deletes, duplicates, bad batches, commits at once and beside other steps, new
+ * columns, restarts, and processes that end without closing anything); after each step rows, scans,
+ * counts and the log are compared with a model. The seed is printed; FLUSS_TEST_SEED makes another
+ * run, FLUSS_TEST_WORLDS makes it longer. */
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -377,13 +378,6 @@ static void step_commit(world *w)
     }
 }
 
-static void step_flush(world *w)
-{
-    if (w->tablet != NULL) {
-        OK(fl_kv_store_flush(w->store, &error));
-    }
-}
-
 static void step_add_column(world *w)
 {
     char column[TEXT_SIZE * 2];
@@ -391,6 +385,58 @@ static void step_add_column(world *w)
     if (w->schema_count < SCHEMA_COUNT_MAX) {
         (void)snprintf(column, sizeof(column), "added%d %s", (int)w->schema_count, type);
         world_add_column(w, column);
+    }
+}
+
+static void *run_commit(void *commit)
+{
+    fl_kv_commit_run(commit);
+    return NULL;
+}
+
+/* A thread moves rows to the store while others are written: scans see what was there before. Where
+ * the log does not get to disk, it does not run, and nothing has happened. */
+static void step_long_commit(world *w)
+{
+    const size_t count = w->batch_count, step_count = below(4);
+    const bool is_run = below(4) != 0;
+    fl_kv_commit *commit = NULL;
+    pthread_t thread;
+    if (w->tablet != NULL && count != 0) {
+        OK(fl_kv_commit_begin(w->tablet, w->batches[count - 1].end_offset, &commit, &error));
+    }
+    if (commit != NULL && is_run) {
+        assert_int_equal(pthread_create(&thread, NULL, run_commit, commit), 0);
+    }
+    for (size_t i = 0; i < step_count; i++) {
+        const size_t kind = below(10);
+        if (kind == 0) {
+            step_add_column(w);
+        } else if (kind == 1) {
+            step_bad_put(w);
+        } else {
+            step_put(w);
+        }
+        if (w->tablet != NULL) {
+            world_check_scans(w);
+        }
+    }
+    if (commit != NULL && is_run) {
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        world_check_scans(w);
+    }
+    if (commit != NULL) {
+        OK(fl_kv_commit_end(w->tablet, commit, &error));
+    }
+    if (is_run) {
+        model_commit(w, count);
+    }
+}
+
+static void step_flush(world *w)
+{
+    if (w->tablet != NULL) {
+        OK(fl_kv_store_flush(w->store, &error));
     }
 }
 
@@ -402,8 +448,10 @@ static void step(world *w)
         step_put(w);
     } else if (kind < 67) {
         step_bad_put(w);
-    } else if (kind < 92) {
+    } else if (kind < 82) {
         step_commit(w);
+    } else if (kind < 92) {
+        step_long_commit(w);
     } else if (kind < 96) {
         step_flush(w);
     } else if (kind == 96) {
