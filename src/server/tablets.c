@@ -14,13 +14,19 @@
 #include "server/tablet_private.h"
 #include "server/tree.h"
 
+/* A longer name of a partition is cut in the name of its directory; the id tells such apart. */
+enum { FILE_NAME_MAX = 255, PARTITION_PART_MAX = 250 };
+
 fluss_code_t fl_tablet_dir(const fl_tablet *tablet, char *dir, fluss_error_t *err)
 {
     const fl_table_info *info = tablet->info;
-    char partition[300] = "";
+    char id[32], partition[FILE_NAME_MAX + 2] = "";
     if (tablet->partition_name != NULL) {
-        (void)snprintf(partition, sizeof(partition), "%.250s-p%lld/", tablet->partition_name,
-                       (long long)tablet->key.partition_id);
+        const int id_size = snprintf(id, sizeof(id), "-p%lld", (long long)tablet->key.partition_id);
+        const int room = FILE_NAME_MAX - id_size;
+        (void)snprintf(partition, sizeof(partition), "%.*s%s/",
+                       room < PARTITION_PART_MAX ? room : PARTITION_PART_MAX,
+                       tablet->partition_name, id);
     }
     const int size = snprintf(dir, FL_TABLET_DIR_SIZE, "%s/%s/%s-%lld/%slog-%d",
                               tablet->shard->server->data_dir, info->database, info->name,
