@@ -38,7 +38,7 @@ static shortest find_shortest(double value, bool is_single)
     shortest result = {0};
     const char *e = strchr(text, 'e');
     for (const char *at = text; at < e; at++) {
-        if (*at != '.') {
+        if (*at >= '0' && *at <= '9') { /* not the locale's decimal sign */
             result.digits[result.count++] = *at;
         }
     }

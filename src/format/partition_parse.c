@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/number.h"
 #include "format/calendar.h"
 #include "format/row_codec.h"
 
@@ -24,7 +25,7 @@ static bool parse_float(char *text, double *value)
     if (point != NULL) {
         *point = '.';
     }
-    *value = strtod(text, &end); /* knows NaN, Inf and -Inf */
+    *value = fl_strtod(text, &end); /* knows NaN, Inf and -Inf */
     return *end == '\0' && end != text;
 }
 

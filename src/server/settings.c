@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/edit_distance.h"
+#include "base/number.h"
 #include "format/table_property.h"
 
 typedef enum { KIND_TEXT, KIND_INT, KIND_SIZE, KIND_TIME, KIND_BOOL, KIND_RATIO } kind;
@@ -72,7 +73,7 @@ static fluss_code_t store_ratio(const setting *which, const char *value, void *t
                                 fluss_error_t *err)
 {
     char *end = NULL;
-    const double ratio = strtod(value, &end);
+    const double ratio = fl_strtod(value, &end);
     if (end == value || *end != '\0' || !(ratio >= 0.0 && ratio <= 1.0)) {
         return refuse(which, value, "a share, 0 to 1", err);
     }
