@@ -116,7 +116,4 @@ FLUSS_CHECKED fluss_code_t fl_arrow_slice(struct ArrowArray *array, int64_t from
 FLUSS_CHECKED fluss_code_t fl_arrow_realign(const fl_schema *from, struct ArrowArray *array,
                                             const fl_schema *to, struct ArrowArray *out,
                                             fluss_error_t *err);
-/** A new empty struct array of the schema. gives. */
-FLUSS_CHECKED fluss_code_t fl_arrow_empty(const fl_schema *schema, struct ArrowArray *out,
-                                          fluss_error_t *err);
 #endif

@@ -115,18 +115,3 @@ fluss_code_t fl_arrow_builder_finish(fl_arrow_builder *builder, struct ArrowArra
     *array = root;
     return 0;
 }
-
-fluss_code_t fl_arrow_empty(const fl_schema *schema, struct ArrowArray *out, fluss_error_t *err)
-{
-    fl_arrow_owner *owner = fl_arrow_owner_new();
-    if (owner == NULL) {
-        return fl_error_nomem(err);
-    }
-    const fluss_code_t rc = fl_arrow_root_init(owner, schema, 0, out, err);
-    if (rc != 0) {
-        fl_arrow_owner_free(owner);
-        return rc;
-    }
-    fl_arrow_owner_publish(owner, out);
-    return 0;
-}

@@ -25,9 +25,6 @@ bool fl_datum_equal(const fluss_datum_t *a, const fluss_datum_t *b);
 /** Order of two non-null values of one scalar type: < 0, 0, > 0. Strings and bytes by unsigned
  * bytes, floats as Java's Float.compare. */
 int fl_datum_compare(const fluss_datum_t *a, const fluss_datum_t *b);
-/** Text for people and JSON-like output. Appends. */
-FLUSS_CHECKED fluss_code_t fl_datum_print(const fluss_datum_t *datum, const fl_type *type,
-                                          fl_buf *out, fluss_error_t *err);
 /** 128-bit helpers of DECIMAL: from text ("-12.340", "1E+3"; no digit may be lost); big-endian
  * minimal two's complement both ways (1..16 bytes). */
 FLUSS_CHECKED fluss_code_t fl_decimal_parse(const char *text, int precision, int scale,

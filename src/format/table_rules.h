@@ -118,8 +118,6 @@ typedef struct fl_table_settings {
  */
 FLUSS_CHECKED fluss_code_t fl_table_settings_read(const fl_table_desc *desc, fl_arena *arena,
                                                   fl_table_settings *settings, fluss_error_t *err);
-/** table.log.ttl in milliseconds; -1: for ever, or unreadable. */
-int64_t fl_table_log_ttl_ms(const fl_table_desc *desc);
 /** Parts of the checks above that also serve ALTER_TABLE: aggregation functions of the columns
  * (39, or 15 on a key column), and a time format against its unit (15). */
 FLUSS_CHECKED fluss_code_t fl_table_rules_check_aggregation(const fl_schema *schema,

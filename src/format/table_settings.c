@@ -283,13 +283,3 @@ fluss_code_t fl_table_settings_read(const fl_table_desc *desc, fl_arena *arena,
     choose_encoders(settings);
     return 0;
 }
-
-int64_t fl_table_log_ttl_ms(const fl_table_desc *desc)
-{
-    int64_t ms;
-    const reader from = {.desc = desc};
-    if (read_duration(&from, "table.log.ttl", 0, &ms) != 0 || ms == 0) {
-        return -1;
-    }
-    return ms;
-}

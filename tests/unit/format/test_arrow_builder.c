@@ -260,18 +260,6 @@ static void columns_of_an_older_schema_are_filled_with_nulls(void **state)
     fl_schema_unref(new);
 }
 
-static void an_empty_array_has_all_columns(void **state)
-{
-    (void)state;
-    fl_schema *schema = SCHEMA(ALL_TYPES);
-    struct ArrowArray array;
-    OK(fl_arrow_empty(schema, &array, &error));
-    assert_int_equal(array.length, 0);
-    assert_int_equal(array.n_children, schema->column_count);
-    release(&array);
-    fl_schema_unref(schema);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,7 +269,6 @@ int main(void)
         cmocka_unit_test(a_nested_value_that_fails_half_way_is_undone),
         cmocka_unit_test(a_builder_is_used_again_after_finish),
         cmocka_unit_test(columns_of_an_older_schema_are_filled_with_nulls),
-        cmocka_unit_test(an_empty_array_has_all_columns),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     fl_frame_pool_drain();

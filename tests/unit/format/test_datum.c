@@ -3,6 +3,7 @@
  * tables of values and types; decimals against written-out results. */
 #include <math.h>
 
+#include "datum_text.h"
 #include "format/decimal.h"
 #include "value_support.h"
 
@@ -21,7 +22,7 @@ static void check(const char *type_text, fluss_datum_t value, const char *wanted
     if (wanted != NULL) {
         OK(rc);
         assert_int_equal(coerced.type, value.type == FLUSS_NULL ? FLUSS_NULL : type.root);
-        OK(fl_datum_print(&coerced, &type, &out, &error));
+        OK(datum_text(&coerced, &type, &out, &error));
         assert_text(&out, wanted);
     } else {
         assert_int_not_equal(rc, 0);

@@ -253,7 +253,6 @@ static void settings_have_types_and_defaults(void **state)
     OK(fl_table_desc_set_property(desc, "table.datalake.format", "Paimon", &error));
     OK(fl_table_settings_read(desc, &arena, &settings, &error));
     assert_int_equal(settings.log_ttl_ms, -1);
-    assert_int_equal(fl_table_log_ttl_ms(desc), -1);
     assert_int_equal(settings.compression, FL_COMPRESS_NONE);
     assert_int_equal(settings.changelog_image, FL_CHANGELOG_WAL);
     assert_int_equal(settings.lake_format, FL_LAKE_PAIMON);

@@ -2,6 +2,8 @@
 /* The model and the real tablet side by side; each step is done to both, then they are compared. */
 #include "kv_world.h"
 
+#include "../format/datum_text.h"
+
 enum { DIR_SIZE = PATH_SIZE + 32, BATCH_SIZE_MAX = 1 << 24, READ_SIZE = 1 << 16 };
 
 static char *copy_text(fl_arena *arena, const char *text)
@@ -310,9 +312,9 @@ static void assert_row(const world *w, const char *what, model_row found, model_
         fl_buf text;
         const fl_type *type = world_type(w, i);
         fl_buf_init(&text, BATCH_SIZE_MAX);
-        OK(fl_datum_print(&found[i], type, &text, &error));
+        OK(datum_text(&found[i], type, &text, &error));
         OK(fl_buf_append_slice(&text, fl_slice_str(", wanted "), &error));
-        OK(fl_datum_print(&wanted[i], type, &text, &error));
+        OK(datum_text(&wanted[i], type, &text, &error));
         fail_msg("%s, %s, column %s: %.*s", w->dir, what, w->spec.columns[i], (int)text.size,
                  (const char *)text.data);
     }

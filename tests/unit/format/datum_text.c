@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values as text for people. Scalars stand plain ("2023-10-25 12:01:13.182", "01ff" for bytes);
  * inside ARRAY [..], MAP {k: v} and ROW {name: v} text is quoted as in JSON. */
+#include "datum_text.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,8 +129,8 @@ static fluss_code_t print_value(const fluss_datum_t *datum, const fl_type *type,
     return fl_buf_printf(out, err, "%lld", (long long)datum->v.i);
 }
 
-fluss_code_t fl_datum_print(const fluss_datum_t *datum, const fl_type *type, fl_buf *out,
-                            fluss_error_t *err)
+fluss_code_t datum_text(const fluss_datum_t *datum, const fl_type *type, fl_buf *out,
+                        fluss_error_t *err)
 {
     return print_value(datum, type, false, out, err);
 }
