@@ -103,13 +103,13 @@ FLUSS_API void fluss_server_describe_settings(void (*line)(const char *row, void
  * Receive log lines of the server library; the rules of fluss_set_log hold.
  *
  * @param fn         runs on any thread; NULL: silent, the default
- * @param max_level  as in syslog: 3 errors only … 7 everything
+ * @param level_max  as in syslog: 3 errors only … 7 everything
  * @param user       passed on
  * Thread: before the first start. Source: ours.
  */
 FLUSS_API void fluss_server_set_log(void (*fn)(int level, const char *component, const char *text,
                                                void *user),
-                                    int max_level, void *user);
+                                    int level_max, void *user);
 #ifdef __cplusplus
 }
 #endif

@@ -138,9 +138,9 @@ FLUSS_CHECKED fluss_code_t fl_catalog_put_acl(fl_kv_write *write, const fl_acl *
                                               fluss_error_t *err);
 FLUSS_CHECKED fluss_code_t fl_catalog_delete_acl(fl_kv_write *write, const fl_acl *acl,
                                                  fluss_error_t *err);
-/** @param tag -1: none */
 FLUSS_CHECKED fluss_code_t fl_catalog_put_rebalance_id(fl_kv_write *write, const char *id,
                                                        fluss_error_t *err);
+/** @param tag -1: none */
 FLUSS_CHECKED fluss_code_t fl_catalog_put_server_tag(fl_kv_write *write, int32_t tag,
                                                      fluss_error_t *err);
 /** All of a set, in place of what was there. */

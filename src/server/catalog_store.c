@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The records of the catalog. Keys are text, numbers in them have 20 digits so that they sort;
- * values are JSON.
+ * values are JSON with "version": 1; a higher version is refused.
  *
- *   d/NAME                       database: json, created_ms, modified_ms
- *   t/TABLE_ID                   table: database, name, json, older_schemas, created_ms,
- * modified_ms p/TABLE_ID/PARTITION_ID      partition: name a/[ACL]                      an ACL, all
- * of it in the key, a JSON array: resource type and name, principal type and name, host, operation,
- * permission s/KEY                        a setting that was changed at run time: value g/SERVER_ID
- * the tag of a server: tag c/table, c/partition         the next id c/writer                     no
- * writer id from here on was given away o/PRODUCER_ID                see handlers_producer.c
- *
- * Each value also has "version": 1; a higher one is refused. */
+ *   d/NAME                    database: json, created_ms, modified_ms
+ *   t/TABLE_ID                table: database, name, json, older_schemas, created_ms, modified_ms
+ *   p/TABLE_ID/PARTITION_ID   partition: name
+ *   a/[ACL]                   an ACL, all of it in the key, a JSON array: resource type and name,
+ *                             principal type and name, host, operation, permission
+ *   s/KEY                     a setting that was changed at run time: value
+ *   g/SERVER_ID               the tag of a server: tag
+ *   r/last                    the last rebalance: id
+ *   c/table, c/partition      the next id
+ *   c/writer                  no writer id from here on was given away
+ *   i/TABLE_ID                see id_blocks.c
+ *   o/PRODUCER_ID             see handlers_producer.c */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdarg.h>

@@ -458,7 +458,7 @@ void fluss_server_describe_settings(void (*line)(const char *row, void *user), v
 
 void fluss_server_set_log(void (*fn)(int level, const char *component, const char *text,
                                      void *user),
-                          int max_level, void *user)
+                          int level_max, void *user)
 {
-    fl_log_set(fn, max_level, user);
+    fl_log_set(fn, level_max, user);
 }

@@ -44,8 +44,8 @@ struct fl_shard {
 
 struct fl_server {
     fl_settings settings;
-    fl_settings
-        initial; /* as at the start; the texts are those of `settings`, the arena is empty */
+    /* As at the start; the texts are those of `settings`, the arena is empty. */
+    fl_settings initial;
     char *data_dir;
     bool is_temporary; /* data_dir is removed at the end */
     struct fl_data_dir *dir;
