@@ -560,7 +560,7 @@ def test_the_disk_limit_changes_at_run_time(tmp_path):
         assert len(read_log(connection, world)) >= 2
 
 
-def wait_for(condition, limit_s=10):
+def wait_for(condition, limit_s=30):
     deadline = time.monotonic() + limit_s
     while not condition():
         assert time.monotonic() < deadline

@@ -147,7 +147,7 @@ def test_many_writers_share_the_buckets_without_a_hole(server, connection, table
 def test_a_fetch_at_the_end_waits_until_its_time_is_over(connection, table):
     started = time.monotonic()
     answer = fetched(connection.ask("FETCH_LOG", fetch(table, 0, wait_ms=300)))
-    assert 0.25 < time.monotonic() - started < 5
+    assert 0.25 < time.monotonic() - started < 20
     assert answer == {"bucket_id": 0, "high_watermark": 0, "log_start_offset": 0, "records": b""}
 
 
@@ -159,7 +159,7 @@ def test_an_append_wakes_waiting_fetches_of_that_bucket_at_once(server, connecti
             started = time.monotonic()
             writer.ask("PRODUCE_LOG", produce(table, batch(b"row %d" % bucket), bucket))
             kind, answer = connection.answer(waits[bucket])
-            assert time.monotonic() - started < 5
+            assert time.monotonic() - started < 20
             assert kind == SUCCESS
             assert batches(fetched(answer)["records"])[0]["payload"] == b"row %d" % bucket
 
@@ -200,7 +200,7 @@ def test_a_dropped_table_ends_the_fetches_that_wait_for_it(server, connection):
     answer = fetched(connection.ask("FETCH_LOG", fetch(table_id, 0)))
     assert answer["error_code"] == 21
     connection.send("FETCH_LOG", fetch(again, 0))
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20
     assert waiting not in connection.answers or connection.answers[waiting][0] == SUCCESS
 
 
@@ -535,7 +535,7 @@ def test_the_first_offsets_of_a_producer_stay_until_deleted(connection):
         connection.ask("DELETE_PRODUCER_OFFSETS", {"producer_id": "job-1"})
     assert noted() == []
     assert register(8, ttl_ms=1) == 0
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while noted() and time.monotonic() < deadline:
         pass
     assert (noted(), register(9)) == ([], 0)

@@ -102,7 +102,7 @@ def test_wait_for_times_out_at_once_and_cancels():
         started = time.monotonic()
         with pytest.raises(asyncio.TimeoutError):
             await asyncio.wait_for(future, 0.05)
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 20
         assert future.cancelled()
         fluss.FlussFuture._set_result(future, 1)  # too late: nothing happens
         with pytest.raises(asyncio.CancelledError):
@@ -150,7 +150,7 @@ def test_callbacks_run_in_their_context_and_can_be_removed():
 
 def test_two_loops_may_wait_for_one_future():
     future, found = promise(), []
-    ready = threading.Barrier(3, timeout=10)
+    ready = threading.Barrier(3, timeout=30)
 
     def wait():
         async def main():
@@ -165,7 +165,7 @@ def test_two_loops_may_wait_for_one_future():
     ready.wait()
     fluss.FlussFuture._set_result(future, 5)
     for thread in threads:
-        thread.join(10)
+        thread.join(30)
     assert found == [5, 5]
 
 
@@ -188,7 +188,7 @@ def test_result_without_a_loop_waits_and_times_out():
     with pytest.raises(TimeoutError):
         future.result(timeout=0.01)
     complete_from_a_thread(future, 3)
-    assert future.result(timeout=10) == 3
+    assert future.result(timeout=30) == 3
     assert future.done() and not future.cancelled()
 
 
@@ -256,7 +256,7 @@ def test_deferred_list_acts_as_a_list():
 def test_deferred_value_is_awaitable_in_every_way():
     async def main():
         assert await deferred_table() is TABLE
-        assert await asyncio.wait_for(deferred_table(), 10) is TABLE
+        assert await asyncio.wait_for(deferred_table(), 30) is TABLE
         assert (await asyncio.gather(deferred_table(), deferred_table()))[1] is TABLE
         assert await asyncio.shield(deferred_table()) is TABLE
         task = asyncio.ensure_future(deferred_table())
@@ -288,7 +288,7 @@ def test_failed_deferred_value_raises_at_its_use():
 
 def test_calls_work_with_and_without_a_loop(connection):
     admin = connection.get_admin()
-    assert isinstance(admin.list_databases().result(10), list)
+    assert isinstance(admin.list_databases().result(30), list)
 
     async def main():
         assert await connection.get_admin() is admin

@@ -16,8 +16,8 @@ def test_a_server_is_not_copied(again, tmp_path):
         with pytest.raises(TypeError, match="a Server cannot be copied or pickled"):
             again(server)
         connection = fluss.FlussConnection.create(bootstrap_servers=server.bootstrap_servers)
-        with connection.result(10) as connected:
-            assert connected.get_admin().list_databases().result(10) == ["fluss"]
+        with connection.result(30) as connected:
+            assert connected.get_admin().list_databases().result(30) == ["fluss"]
 
 
 def test_many_threads_stop_and_look(tmp_path):

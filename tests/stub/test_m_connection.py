@@ -178,7 +178,7 @@ def test_m07_server_that_never_answers(stub):
     stub.on("*", lose(applied=False))
     started = time.monotonic()
     failure = failure_of(connecting(stub.address, **{"request-timeout": "500"}))
-    assert failure.is_retriable and time.monotonic() - started < 5
+    assert failure.is_retriable and time.monotonic() - started < LIMIT_S / 2
 
 
 def test_m07_requests_that_are_not_answered(stub, connect, log):
@@ -195,7 +195,7 @@ def test_m07_requests_that_are_not_answered(stub, connect, log):
     ):
         started = time.monotonic()
         assert failure_of(call()).error_code == fluss.ErrorCode.REQUEST_TIME_OUT
-        assert time.monotonic() - started < 3
+        assert time.monotonic() - started < LIMIT_S / 2
 
 
 def test_m07_address_that_swallows_everything():
@@ -210,7 +210,7 @@ def test_m07_address_that_swallows_everything():
         started = time.monotonic()
         address = f"127.0.0.1:{listener.getsockname()[1]}"
         failure = failure_of(connecting(address, **{"connect-timeout": "300"}))
-        assert failure.is_retriable and time.monotonic() - started < 6
+        assert failure.is_retriable and time.monotonic() - started < LIMIT_S / 2
         for filler in fillers:
             filler.close()
 
@@ -405,7 +405,7 @@ def test_sasl_wrong_password_is_told_at_once(guarded):
     failure = failure_of(as_user(guarded, password="wrong"))
     assert failure.error_code == fluss.ErrorCode.AUTHENTICATE_EXCEPTION
     assert "wrong user or password" in failure.message and "wrong\0" not in failure.message
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < LIMIT_S / 2
     assert len(guarded.asked("AUTHENTICATE")) == 1
 
 
@@ -439,7 +439,7 @@ def test_sasl_refusal_that_does_not_pass_ends(guarded):
     guarded.on("AUTHENTICATE", error(51, "try again"))
     started = time.monotonic()
     assert failure_of(as_user(guarded)).error_code
-    assert time.monotonic() - started < 6
+    assert time.monotonic() - started < LIMIT_S / 2
 
 
 @pytest.mark.parametrize("answer", [b"\x01\x02", b"x" * 100])
