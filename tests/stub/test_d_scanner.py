@@ -14,7 +14,7 @@ import pytest
 from stub import Hold, bucket_error, change, close, cut_body, error, forge, lose, reset
 from wire import BATCH, Server
 
-from client import LIMIT_S, drain
+from client import LIMIT_S, LOST_MS, drain
 
 LOG = {"id": "INTEGER", "note": "STRING"}
 
@@ -254,7 +254,7 @@ TROUBLES = {
 
 @pytest.mark.parametrize("name", TROUBLES)
 def test_d12_errors_do_not_move_the_position(stub, connect, log, name):
-    client = connect(stub)
+    client = connect(stub, request_timeout=LOST_MS)
     fill(client, "log", 10, apart=2)
     stub.on("FETCH_LOG", TROUBLES[name], times=2)
     scanner = client.scanner("log", 4)

@@ -15,7 +15,7 @@ import pytest
 from stub import Hold, bucket_error, change, close, cut_body, error, lose, reset
 from wire import BATCH, Port, Server, batches
 
-from client import LIMIT_S, Client, drain, ids, outcome, share
+from client import LIMIT_S, LOST_MS, Client, drain, ids, outcome, share
 
 LOG = {"id": "INTEGER", "note": "STRING"}
 NONE_FAILED = {None}
@@ -51,7 +51,7 @@ def log(stub):
 
 def test_e01_lost_reply(stub, connect, log):
     """The reply to batch 0 is lost, 1 to 4 are acknowledged: nothing is refused for ever."""
-    writer = connect(stub).writer("log")
+    writer = connect(stub, request_timeout=LOST_MS).writer("log")
     stub.on("PRODUCE_LOG", lose(), times=1)
     handles = write_apart(stub, writer, 5)
     assert {outcome(h) for h in handles} == NONE_FAILED
@@ -63,7 +63,7 @@ def test_e01_lost_reply_of_one_bucket_disturbs_no_other(stub, connect):
     """A server that answers others is alive: only the request that it left out is asked again."""
     table = stub.create_table("two", LOG)
     other = stub.create_table("other", LOG)
-    client = connect(stub)
+    client = connect(stub, request_timeout=LOST_MS)
     writer, second = client.writer("two"), client.writer("other")
     stub.on("PRODUCE_LOG", lose(), times=1)
     lost = writer.append({"id": 0, "note": "x"})
@@ -370,7 +370,7 @@ def test_e19_close_sends_what_is_queued(stub, log):
 
 
 def test_e19_close_ends_although_nothing_is_answered(stub, log):
-    with Client(stub) as client:
+    with Client(stub, request_timeout=LOST_MS) as client:
         writer = client.writer("log")
         stub.on("PRODUCE_LOG", lose(applied=False))
         handles = [writer.append({"id": i, "note": ""}) for i in range(10)]

@@ -15,7 +15,7 @@ import pytest
 from stub import bucket_error, error, lose, reset
 from wire import BATCH
 
-from client import LIMIT_S, Client, ids, outcome
+from client import LIMIT_S, LOST_MS, Client, ids, outcome
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "introduction.md"
 COLUMNS = {"id": "INTEGER", "note": "STRING"}
@@ -58,7 +58,7 @@ def misfit(stub, log, connect):
 
 
 def passing(stub, log, connect):
-    client = connect(stub)
+    client = connect(stub, request_timeout=LOST_MS)
     writer = client.writer("log")
     troubles = [reset(), lose(applied=False), bucket_error(NOT_LEADER), error(TIME_OUT)]
     troubles += [bucket_error(BUSY), error(DISK_FULL)]
@@ -72,7 +72,7 @@ def passing(stub, log, connect):
 
 
 def lost_answer(stub, log, connect):
-    writer = connect(stub).writer("log")
+    writer = connect(stub, request_timeout=LOST_MS).writer("log")
     for i, trouble in enumerate([reset(applied=True), lose(applied=True)]):
         stub.on("PRODUCE_LOG", trouble, times=1)
         assert outcome(writer.append(row_of(i))) is None
@@ -119,7 +119,7 @@ def used_up(stub, log, connect):
 
 
 def out_of_time(stub, log, connect):
-    with Client(stub) as client:
+    with Client(stub, request_timeout=LOST_MS) as client:
         writer = client.writer("log")
         stub.on("PRODUCE_LOG", lose(applied=False))
         handles = [writer.append(row_of(i)) for i in range(10)]

@@ -15,7 +15,7 @@ import fluss
 import pytest
 from stub import Hold
 
-from client import FAST, LIMIT_S, Client, drain, ids, outcome, share
+from client import LIMIT_S, PATIENT, Client, drain, ids, outcome, share
 
 LOG = {"id": "INTEGER", "note": "STRING"}
 
@@ -33,7 +33,7 @@ def run(coroutine):
 
 
 async def open_table(stub, name="log"):
-    config = fluss.Config({"bootstrap.servers": stub.address, **FAST})
+    config = fluss.Config({"bootstrap.servers": stub.address, **PATIENT})
     connection = await fluss.FlussConnection.create(config)
     return connection, await connection.get_table(fluss.TablePath("fluss", name))
 

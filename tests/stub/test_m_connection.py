@@ -25,7 +25,7 @@ from stub import (
 )
 from wire import SUCCESS, encode
 
-from client import FAST, LIMIT_S, Client, drain, ids, outcome, share
+from client import LIMIT_S, LOST_MS, PATIENT, Client, drain, ids, outcome, share
 
 LOG = {"id": "INTEGER", "note": "STRING"}
 
@@ -36,7 +36,7 @@ def log(stub):
 
 
 def connecting(servers, **settings):
-    config = fluss.Config({"bootstrap.servers": servers, **FAST, **settings})
+    config = fluss.Config({"bootstrap.servers": servers, **PATIENT, **settings})
     return fluss.FlussConnection.create(config)
 
 
@@ -438,7 +438,7 @@ def test_sasl_refusal_that_passes(guarded):
 def test_sasl_refusal_that_does_not_pass_ends(guarded):
     guarded.on("AUTHENTICATE", error(51, "try again"))
     started = time.monotonic()
-    assert failure_of(as_user(guarded)).error_code
+    assert failure_of(as_user(guarded, **{"request-timeout": str(LOST_MS)})).error_code
     assert time.monotonic() - started < LIMIT_S / 2
 
 

@@ -95,10 +95,11 @@ def test_client_id(stub, connect):
 
 @pytest.mark.parametrize("acks, sent", [("all", -1), ("-1", -1), ("1", 1), ("0", 0)])
 def test_writer_acks(stub, connect, log, acks, sent):
-    client = connect(stub, writer_acks=acks, writer_enable_idempotence="false")
+    settings = dict(writer_enable_idempotence="false", request_timeout=17_000)
+    client = connect(stub, writer_acks=acks, **settings)
     assert outcome(client.writer("log").append({"id": 1, "note": ""})) is None
     assert [e.message["acks"] for e in stub.asked("PRODUCE_LOG")] == [sent]
-    assert stub.asked("PRODUCE_LOG")[0].message["timeout_ms"] == 1000
+    assert stub.asked("PRODUCE_LOG")[0].message["timeout_ms"] == 17_000
 
 
 @pytest.mark.parametrize("retries", [0, 1, 3])
