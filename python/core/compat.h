@@ -14,6 +14,8 @@
 PyAPI_FUNC(PyObject *)
     PyType_FromModuleAndSpec(PyObject *module, PyType_Spec *spec, PyObject *bases);
 PyAPI_FUNC(const char *) PyUnicode_AsUTF8AndSize(PyObject *text, Py_ssize_t *size);
+/* Exported by 3.9, whose headers keep it from users of the limited API. */
+PyAPI_FUNC(void *) PyMem_Calloc(size_t count, size_t size);
 #ifndef METH_FASTCALL
 #define METH_FASTCALL 0x0080
 #endif
