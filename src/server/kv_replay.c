@@ -6,6 +6,7 @@
 #include <nanoarrow/nanoarrow.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "server/kv_tablet_private.h"
 
 enum { READ_SIZE = 4 << 20 };
@@ -149,6 +150,14 @@ static fluss_code_t check_range(fl_kv_tablet *tablet, fluss_error_t *err)
             tablet->info->database, tablet->info->name, (long long)tablet->state.applied_offset,
             (long long)start, (long long)end);
     }
+    fl_log(FL_LOG_ERROR, "server",
+           "table %s.%s%s%s, bucket %d: the rows are those of log offset %lld, but the log ends at "
+           "%lld; they are made anew from it",
+           tablet->info->database, tablet->info->name,
+           tablet->partition_name != NULL ? ", partition " : "",
+           tablet->partition_name != NULL ? tablet->partition_name : "",
+           (int)fl_load_be32(tablet->prefix + FL_KV_PREFIX_SIZE - sizeof(int32_t)),
+           (long long)tablet->state.applied_offset, (long long)end);
     tablet->state.applied_offset = 0;
     tablet->state.next_id = tablet->state.ids_end = 0;
     tablet->state.row_count = tablet->state.row_count >= 0 ? 0 : -1;

@@ -110,6 +110,27 @@ def test_rows_that_are_lost_are_told(copy, damage):
     )
 
 
+@pytest.mark.parametrize("end", [0, ROWS // 3])
+def test_rows_that_a_changelog_has_lost_are_told(copy, end):
+    """Its folder is gone, or its end: the table goes on with what the changelog still has."""
+    (folder,) = copy.glob("fluss/keyed-*/log-0")
+    if end == 0:
+        shutil.rmtree(folder)
+    else:
+        with (folder / f"{SEGMENT}.log").open("r+b") as segment:
+            segment.truncate(segment.seek(0, 2) // 2)
+    log = copy.parent / "log"
+    with log.open("wb") as stream, Server(copy, log=stream) as server:
+        left = count(server.address, "fluss.keyed")
+        assert left == end
+        run(server.address, "append", "fluss.keyed", stdin=b'{"id": -1}\n')
+        assert count(server.address, "fluss.keyed") == left + 1
+    assert (
+        f"error server: table fluss.keyed, bucket 0: the rows are those of log offset {ROWS}, but "
+        f"the log ends at {left}; they are made anew from it\n" in log.read_text()
+    )
+
+
 def truncated_manifest(folder):
     (manifest,) = folder.glob("kv.rocksdb/MANIFEST-*")
     cut(manifest)
