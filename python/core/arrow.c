@@ -66,14 +66,24 @@ static PyObject *array_capsule(struct ArrowArray *array)
     return capsule;
 }
 
+/* What is in a capsule that another library has made; NULL: an exception. */
+static void *pointer_in(PyObject *capsule, const char *name)
+{
+    if (!PyCapsule_IsValid(capsule, name)) {
+        return PyErr_Format(PyExc_TypeError, "Arrow data must come in a capsule '%s', not in %R",
+                            name, (PyObject *)Py_TYPE(capsule));
+    }
+    return PyCapsule_GetPointer(capsule, name);
+}
+
 struct ArrowSchema *fc_arrow_schema_in(PyObject *capsule)
 {
-    return PyCapsule_GetPointer(capsule, "arrow_schema");
+    return pointer_in(capsule, "arrow_schema");
 }
 
 struct ArrowArray *fc_arrow_array_in(PyObject *capsule)
 {
-    return PyCapsule_GetPointer(capsule, "arrow_array");
+    return pointer_in(capsule, "arrow_array");
 }
 
 PyObject *fc_arrow_fields(PyObject *module, PyObject *capsule)
@@ -83,9 +93,11 @@ PyObject *fc_arrow_fields(PyObject *module, PyObject *capsule)
         return NULL;
     }
     if (schema->release == NULL || schema->format == NULL || strcmp(schema->format, "+s") != 0) {
-        return fc_refuse(fc_state_of(module), "expected Arrow data with columns (a struct), got %s",
-                         schema->release == NULL || schema->format == NULL ? "a released schema"
-                                                                           : schema->format);
+        const bool is_gone = schema->release == NULL || schema->format == NULL;
+        return fc_refuse(fc_state_of(module),
+                         "expected Arrow data with columns (a struct), got %s%s",
+                         is_gone ? "a released schema" : "an array of the format ",
+                         is_gone ? "" : schema->format);
     }
     PyObject *list = PyList_New((Py_ssize_t)schema->n_children);
     for (Py_ssize_t i = 0; list != NULL && i < schema->n_children; i++) {
@@ -302,7 +314,7 @@ PyObject *fc_stream_new(fc_state *state, struct ArrowArrayStream *stream, PyObje
 
 PyObject *fc_stream_open(PyObject *module, PyObject *capsule)
 {
-    struct ArrowArrayStream *stream = PyCapsule_GetPointer(capsule, "arrow_array_stream");
+    struct ArrowArrayStream *stream = pointer_in(capsule, "arrow_array_stream");
     if (stream == NULL) {
         return NULL;
     }

@@ -211,6 +211,11 @@ PyObject *fc_fields_of(const fc_encoder *encoder, PyObject *value);
 /** A row by its fields, where it has any. @param is_named whether it has */
 int fc_encode_named(fc_encoder *encoder, const fc_type *row, PyObject *value, const char *what,
                     fluss_datum_t *out, bool *is_named);
+/** The items of a sequence, a new tuple. The length that a sequence of a user's class claims is not
+ * believed: no room is made for it beforehand. */
+PyObject *fc_items_of(PyObject *sequence);
+/** Whether the exception at hand says that a value was of the wrong kind or size. */
+bool fc_is_misfit(void);
 /** Raise "Field 'x': …". Returns -1. */
 int fc_encode_fail(const fc_encoder *encoder, const char *format, ...);
 /** Raise "Field 'x': Expected WANTED, got TYPE". Returns -1. */
@@ -258,14 +263,15 @@ typedef struct fc_future {
     fc_result_kind kind;
     fc_status status;
     char blocking, is_watched;
-    char is_stoppable;   /* promise: a signal that ends a wait for it cancels it */
-    char is_told;        /* somebody knows that it is ready: it can't be cancelled any more */
-    size_t count;        /* LOOKUP_MANY: keys */
-    PyObject *value;     /* result, or exception */
-    PyObject *convert;   /* callable for the result, or NULL */
-    PyObject *context;   /* the codec of records; of an ack: what is known of it */
-    PyObject *keep;      /* handle that the call needs to live */
-    PyObject *callbacks; /* list of (function, context, reference to a loop or None), or NULL */
+    char is_stoppable;      /* promise: a signal that ends a wait for it cancels it */
+    char is_told;           /* somebody knows that it is ready: it can't be cancelled any more */
+    unsigned long resolver; /* RESOLVING: the thread that is at it */
+    size_t count;           /* LOOKUP_MANY: keys */
+    PyObject *value;        /* result, or exception */
+    PyObject *convert;      /* callable for the result, or NULL */
+    PyObject *context;      /* the codec of records; of an ack: what is known of it */
+    PyObject *keep;         /* handle that the call needs to live */
+    PyObject *callbacks;    /* list of (function, context, reference to a loop or None), or NULL */
 } fc_future;
 
 typedef struct fc_loop {
@@ -291,6 +297,12 @@ PyObject *fc_future_rebind(PyObject *module, PyObject *args);
 /** A cancelled future of an ack gives its C future to a fresh one. */
 PyObject *fc_future_revive(fc_future *self);
 int fc_future_resolve(fc_future *self);
+/* callbacks.c */
+/** Whether a function and a context, or None, can be a callback. @return -1: TypeError */
+int fc_callback_check(const fc_state *state, PyObject *function, PyObject *context);
+/** Forget those of a list of callbacks that are this function. @return how many; -1: an exception
+ */
+Py_ssize_t fc_callbacks_remove(PyObject *list, PyObject *function);
 /* loop.c */
 PyObject *fc_running_loop(fc_state *state); /* new reference; None: none */
 /** The queue of a loop, made on first use; NULL without exception: the loop can't have one. */

@@ -106,11 +106,17 @@ int fc_encode_mismatch(const fc_encoder *encoder, const char *wanted, PyObject *
     return -1;
 }
 
-/* Turn the TypeError, ValueError or OverflowError of a conversion into a refusal of the value. */
+bool fc_is_misfit(void)
+{
+    return PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError) ||
+           PyErr_ExceptionMatches(PyExc_OverflowError) ||
+           PyErr_ExceptionMatches(PyExc_NotImplementedError); /* of memoryviews */
+}
+
+/* Turn what a conversion says of a value that it does not fit into a refusal of the value. */
 static int refuse_conversion(const fc_encoder *encoder, const char *wanted, PyObject *value)
 {
-    if (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError) ||
-        PyErr_ExceptionMatches(PyExc_OverflowError)) {
+    if (fc_is_misfit()) {
         PyErr_Clear();
         return fc_encode_mismatch(encoder, wanted, value);
     }
@@ -260,12 +266,55 @@ int fc_encode_plain(fc_encoder *encoder, const fc_type *type, PyObject *value, f
 
 int fc_encode_value(fc_encoder *encoder, const fc_type *type, PyObject *value, fluss_datum_t *out)
 {
-    if (fc_encode_plain(encoder, type, value, out) == 0) {
-        return 0;
+    Py_INCREF(value); /* its own methods may take it out of the row */
+    int rc = fc_encode_plain(encoder, type, value, out);
+    if (rc != 0 && PyErr_ExceptionMatches(encoder->state->fluss_error)) {
+        rc = fc_encode_stand_in(encoder, type, value, out);
     }
-    return PyErr_ExceptionMatches(encoder->state->fluss_error)
-               ? fc_encode_stand_in(encoder, type, value, out)
-               : -1;
+    Py_DECREF(value);
+    return rc;
+}
+
+/* How many items a sequence of a user's class, or a range, may claim. */
+enum { ITEMS_MAX = 1 << 26 };
+
+static int refuse_items(void)
+{
+    PyErr_Format(PyExc_ValueError, "a sequence of more than %d items", ITEMS_MAX);
+    return -1;
+}
+
+static int append_items(PyObject *list, PyObject *iterator)
+{
+    PyObject *item;
+    int rc = 0;
+    for (int count = 0; rc == 0 && (item = PyIter_Next(iterator)) != NULL; count++) {
+        rc = count < ITEMS_MAX ? PyList_Append(list, item) : refuse_items();
+        Py_DECREF(item);
+    }
+    return rc == 0 && !PyErr_Occurred() ? 0 : -1;
+}
+
+PyObject *fc_items_of(PyObject *sequence)
+{
+    if (PyTuple_CheckExact(sequence) || PyList_CheckExact(sequence)) {
+        return PySequence_Tuple(sequence);
+    }
+    const Py_ssize_t claimed = PyObject_Size(sequence);
+    if (claimed > ITEMS_MAX || (claimed < 0 && PyErr_ExceptionMatches(PyExc_OverflowError))) {
+        (void)refuse_items();
+        return NULL;
+    }
+    if (claimed < 0) { /* some have no length, or one that fails */
+        PyErr_Clear();
+    }
+    PyObject *iterator = PyObject_GetIter(sequence);
+    PyObject *list = iterator == NULL ? NULL : PyList_New(0);
+    PyObject *items =
+        list != NULL && append_items(list, iterator) == 0 ? PyList_AsTuple(list) : NULL;
+    Py_XDECREF(iterator);
+    Py_XDECREF(list);
+    return items;
 }
 
 /* ---- rows ---- */
@@ -339,34 +388,12 @@ int fc_encode_mapping(fc_encoder *encoder, const fc_type *row, PyObject *value, 
         }
     }
     if (found != PyDict_Size(value)) {
-        return refuse_unknown_key(encoder, row, value, what);
-    }
-    return 0;
-}
-
-static int encode_sequence_row(fc_encoder *encoder, const fc_type *row, PyObject *value,
-                               const char *what, fluss_datum_t *out)
-{
-    PyObject *items = PySequence_Tuple(value);
-    if (items == NULL) {
+        if (refuse_unknown_key(encoder, row, value, what) != 0 && !PyErr_Occurred()) {
+            fc_refuse(encoder->state, "%s changed while it was read", what);
+        }
         return -1;
     }
-    int rc = 0;
-    if (PyTuple_Size(items) != (Py_ssize_t)row->count) {
-        fc_refuse(encoder->state, "%s: Expected %zu elements, got %zd", what, row->count,
-                  PyTuple_Size(items));
-        rc = -1;
-    }
-    for (size_t i = 0; rc == 0 && i < row->count; i++) {
-        encoder->field = row->names[i];
-        rc = fc_encode_value(encoder, &row->children[i], PyTuple_GetItem(items, (Py_ssize_t)i),
-                             &out[i]);
-    }
-    if (rc == 0) {
-        rc = fc_encoder_keep(encoder, items);
-    }
-    Py_DECREF(items);
-    return rc;
+    return 0;
 }
 
 /* Whether a value is a table or frame, whose items are columns; a column of one is none. */
@@ -392,6 +419,35 @@ static int refuse_row(const fc_encoder *encoder, PyObject *value, const char *wh
         Py_DECREF(name);
     }
     return -1;
+}
+
+static int encode_sequence_row(fc_encoder *encoder, const fc_type *row, PyObject *value,
+                               const char *what, fluss_datum_t *out)
+{
+    PyObject *items = fc_items_of(value);
+    if (items == NULL) {
+        const bool is_misfit = fc_is_misfit();
+        if (is_misfit) {
+            PyErr_Clear();
+        }
+        return is_misfit ? refuse_row(encoder, value, what) : -1;
+    }
+    int rc = 0;
+    if (PyTuple_Size(items) != (Py_ssize_t)row->count) {
+        fc_refuse(encoder->state, "%s: Expected %zu elements, got %zd", what, row->count,
+                  PyTuple_Size(items));
+        rc = -1;
+    }
+    for (size_t i = 0; rc == 0 && i < row->count; i++) {
+        encoder->field = row->names[i];
+        rc = fc_encode_value(encoder, &row->children[i], PyTuple_GetItem(items, (Py_ssize_t)i),
+                             &out[i]);
+    }
+    if (rc == 0) {
+        rc = fc_encoder_keep(encoder, items);
+    }
+    Py_DECREF(items);
+    return rc;
 }
 
 /* Mappings, dataclasses, named tuples, and sequences that are no list or tuple. */

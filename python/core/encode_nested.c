@@ -7,18 +7,25 @@ static bool is_sequence(PyObject *value)
     return PySequence_Check(value) && !PyUnicode_Check(value) && !PyDict_Check(value);
 }
 
+/* The items of what looks like a sequence; NULL: an exception. */
+static PyObject *items_or_refusal(const fc_encoder *encoder, const char *wanted, PyObject *value)
+{
+    PyObject *items = fc_items_of(value);
+    if (items == NULL && fc_is_misfit()) {
+        PyErr_Clear();
+        fc_encode_mismatch(encoder, wanted, value);
+    }
+    return items;
+}
+
 static int encode_array(fc_encoder *encoder, const fc_type *type, PyObject *value,
                         fluss_datum_t *out)
 {
+    static const char wanted[] = "sequence for Array column";
     if (!is_sequence(value)) {
-        PyObject *name = fc_type_name_of(value);
-        if (name != NULL) {
-            fc_encode_fail(encoder, "Expected sequence for Array column, got %U", name);
-            Py_DECREF(name);
-        }
-        return -1;
+        return fc_encode_mismatch(encoder, wanted, value);
     }
-    PyObject *items = PySequence_Tuple(value);
+    PyObject *items = items_or_refusal(encoder, wanted, value);
     if (items == NULL) {
         return -1;
     }
@@ -38,6 +45,7 @@ static int encode_array(fc_encoder *encoder, const fc_type *type, PyObject *valu
 /* The entries of a dict, or of a sequence of pairs, as a tuple of 2-tuples. */
 static PyObject *map_entries(const fc_encoder *encoder, PyObject *value)
 {
+    static const char wanted[] = "dict or sequence of pairs for Map column";
     const bool is_text = PyUnicode_Check(value) || PyBytes_Check(value) || PyByteArray_Check(value);
     PyObject *list = NULL;
     if (PyDict_Check(value)) {
@@ -45,9 +53,9 @@ static PyObject *map_entries(const fc_encoder *encoder, PyObject *value)
     } else if (!is_text && PyObject_HasAttrString(value, "items")) {
         list = PyMapping_Items(value);
     } else if (!is_text && PySequence_Check(value)) {
-        list = PySequence_List(value);
+        return items_or_refusal(encoder, wanted, value);
     } else {
-        fc_encode_mismatch(encoder, "dict or sequence of pairs for Map column", value);
+        fc_encode_mismatch(encoder, wanted, value);
     }
     PyObject *entries = list == NULL ? NULL : PyList_AsTuple(list);
     Py_XDECREF(list);
@@ -57,13 +65,17 @@ static PyObject *map_entries(const fc_encoder *encoder, PyObject *value)
 static int encode_entry(fc_encoder *encoder, const fc_type *type, PyObject *entry,
                         fluss_datum_t *out)
 {
-    if (!is_sequence(entry) || PyBytes_Check(entry) || PySequence_Size(entry) != 2) {
-        PyErr_Clear();
-        return fc_encode_fail(encoder, "Expected pairs of key and value for Map column, got %R",
-                              entry);
+    static const char wanted[] = "pairs of key and value for Map column";
+    if (!is_sequence(entry) || PyBytes_Check(entry)) {
+        return fc_encode_mismatch(encoder, wanted, entry);
     }
-    PyObject *pair = PySequence_Tuple(entry);
+    PyObject *pair = items_or_refusal(encoder, wanted, entry);
     int rc = pair == NULL ? -1 : 0;
+    if (rc == 0 && PyTuple_Size(pair) != 2) {
+        rc =
+            fc_encode_fail(encoder, "Expected pairs of key and value for Map column, got %zd items",
+                           PyTuple_Size(pair));
+    }
     if (rc == 0 && PyTuple_GetItem(pair, 0) == Py_None) {
         rc = fc_encode_fail(encoder, "None as the key of a Map");
     }
@@ -95,10 +107,12 @@ static int encode_map(fc_encoder *encoder, const fc_type *type, PyObject *value,
     return rc;
 }
 
+static const char row_wanted[] = "dict, list or tuple for Row column";
+
 static int encode_row_by_position(fc_encoder *encoder, const fc_type *type, PyObject *value,
                                   fluss_datum_t *datums)
 {
-    PyObject *items = PySequence_Tuple(value);
+    PyObject *items = items_or_refusal(encoder, row_wanted, value);
     if (items == NULL) {
         return -1;
     }
@@ -148,7 +162,7 @@ static int encode_row_value(fc_encoder *encoder, const fc_type *type, PyObject *
     if (is_sequence(value) && !PyBytes_Check(value)) {
         return encode_row_by_position(encoder, type, value, datums);
     }
-    return fc_encode_mismatch(encoder, "dict, list or tuple for Row column", value);
+    return fc_encode_mismatch(encoder, row_wanted, value);
 }
 
 int fc_encode_nested(fc_encoder *encoder, const fc_type *type, PyObject *value, fluss_datum_t *out)

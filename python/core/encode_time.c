@@ -6,23 +6,44 @@
 
 #include "core.h"
 
-/* An int attribute. @return -1 with an exception */
-static int field_of(const fc_state *state, PyObject *value, fc_name name, int64_t *out)
+/* An int attribute, which a derived class may have made anything. @return -1 with an exception */
+static int field_of(const fc_encoder *encoder, PyObject *value, fc_name name, int64_t *out)
 {
-    PyObject *number = PyObject_GetAttr(value, state->names[name]);
+    static const int64_t largest[FC_NAME_COUNT] = {
+        [FC_NAME_YEAR] = 9999,
+        [FC_NAME_MONTH] = 12,
+        [FC_NAME_DAY] = 31,
+        [FC_NAME_HOUR] = 23,
+        [FC_NAME_MINUTE] = 59,
+        [FC_NAME_SECOND] = 59,
+        [FC_NAME_MICROSECOND] = 999999,
+        [FC_NAME_NANOSECOND] = 999,
+        [FC_NAME_DAYS] = 1,
+        [FC_NAME_SECONDS] = 86399,
+        [FC_NAME_MICROSECONDS] = 999999,
+    };
+    PyObject *number = PyObject_GetAttr(value, encoder->state->names[name]);
     if (number == NULL) {
         return -1;
     }
     *out = PyLong_AsLongLong(number);
     Py_DECREF(number);
-    return *out == -1 && PyErr_Occurred() ? -1 : 0;
+    if (*out == -1 && PyErr_Occurred()) {
+        return -1;
+    }
+    const bool counts_from_1 = name <= FC_NAME_DAY;
+    if (*out > largest[name] || *out < (counts_from_1 ? 1 : name == FC_NAME_DAYS ? -1 : 0)) {
+        return fc_encode_fail(encoder, "%lld is no %U of a moment", (long long)*out,
+                              encoder->state->names[name]);
+    }
+    return 0;
 }
 
-static int fields_of(const fc_state *state, PyObject *value, const fc_name *names, size_t count,
+static int fields_of(const fc_encoder *encoder, PyObject *value, const fc_name *names, size_t count,
                      int64_t *out)
 {
     for (size_t i = 0; i < count; i++) {
-        if (field_of(state, value, names[i], &out[i]) != 0) {
+        if (field_of(encoder, value, names[i], &out[i]) != 0) {
             return -1;
         }
     }
@@ -61,7 +82,7 @@ static int encode_date(fc_encoder *encoder, const fc_type *type, PyObject *value
         return fc_encode_mismatch(encoder, "datetime.date", value);
     }
     int64_t f[3];
-    if (fields_of(state, value, names, 3, f) != 0) {
+    if (fields_of(encoder, value, names, 3, f) != 0) {
         return -1;
     }
     out->v.i = fluss_date((int)f[0], (int)f[1], (int)f[2]).v.i;
@@ -77,7 +98,7 @@ static int encode_time(fc_encoder *encoder, const fc_type *type, PyObject *value
         return fc_encode_mismatch(encoder, "datetime.time", value);
     }
     int64_t f[4];
-    if (fields_of(encoder->state, value, names, 4, f) != 0) {
+    if (fields_of(encoder, value, names, 4, f) != 0) {
         return -1;
     }
     if (f[3] % 1000 != 0) {
@@ -126,10 +147,11 @@ static int store_moment(const fc_encoder *encoder, const fc_type *type, int64_t 
 
 /* Whether a value of this zone, None for none, is aware, and the microseconds that it is
  * ahead of UTC. */
-static int offset_of(const fc_state *state, PyObject *value, PyObject *zone, bool *is_aware,
+static int offset_of(const fc_encoder *encoder, PyObject *value, PyObject *zone, bool *is_aware,
                      int64_t *offset_us)
 {
     static const fc_name names[] = {FC_NAME_DAYS, FC_NAME_SECONDS, FC_NAME_MICROSECONDS};
+    const fc_state *state = encoder->state;
     *is_aware = zone == state->utc;
     *offset_us = 0;
     if (zone == Py_None || zone == state->utc) {
@@ -141,7 +163,7 @@ static int offset_of(const fc_state *state, PyObject *value, PyObject *zone, boo
         return offset == NULL ? -1 : 0;
     }
     int64_t f[3];
-    const int rc = fields_of(state, offset, names, 3, f);
+    const int rc = fields_of(encoder, offset, names, 3, f);
     Py_DECREF(offset);
     *is_aware = true;
     *offset_us = rc == 0 ? (f[0] * 86400 + f[1]) * 1000000 + f[2] : 0;
@@ -150,16 +172,17 @@ static int offset_of(const fc_state *state, PyObject *value, PyObject *zone, boo
 
 /* Of a type that is derived from datetime: what its attributes say counts. pandas.Timestamp counts
  * nanoseconds below the microsecond. */
-static int read_derived(const fc_state *state, PyObject *value, fc_moment *moment, PyObject **zone,
-                        int64_t *extra_ns)
+static int read_derived(const fc_encoder *encoder, PyObject *value, fc_moment *moment,
+                        PyObject **zone, int64_t *extra_ns)
 {
     static const fc_name names[] = {FC_NAME_YEAR,       FC_NAME_MONTH,  FC_NAME_DAY,
                                     FC_NAME_HOUR,       FC_NAME_MINUTE, FC_NAME_SECOND,
                                     FC_NAME_MICROSECOND};
     int64_t f[7];
-    if (fields_of(state, value, names, 7, f) != 0 ||
+    const fc_state *state = encoder->state;
+    if (fields_of(encoder, value, names, 7, f) != 0 ||
         (PyObject_HasAttr(value, state->names[FC_NAME_NANOSECOND]) &&
-         field_of(state, value, FC_NAME_NANOSECOND, extra_ns) != 0)) {
+         field_of(encoder, value, FC_NAME_NANOSECOND, extra_ns) != 0)) {
         return -1;
     }
     moment->days = fluss_date((int)f[0], (int)f[1], (int)f[2]).v.i;
@@ -179,10 +202,10 @@ static int encode_datetime(fc_encoder *encoder, const fc_type *type, PyObject *v
     bool is_aware;
     const bool is_plain = (PyObject *)Py_TYPE(value) == state->datetime;
     if ((is_plain ? fc_moment_read(state, value, &moment, &zone)
-                  : read_derived(state, value, &moment, &zone, &extra_ns)) != 0) {
+                  : read_derived(encoder, value, &moment, &zone, &extra_ns)) != 0) {
         return -1;
     }
-    const int rc = offset_of(state, value, zone, &is_aware, &offset_us);
+    const int rc = offset_of(encoder, value, zone, &is_aware, &offset_us);
     Py_DECREF(zone);
     if (rc != 0) {
         return -1;
@@ -212,7 +235,10 @@ static int encode_odd_moment(fc_encoder *encoder, const fc_type *type, PyObject 
     } else if (known == Py_None) {
         rc = encode_null(encoder, type, out);
     } else if (is_a(known, encoder->state->datetime)) {
-        rc = encode_datetime(encoder, type, known, out);
+        rc = is_nat(known) ? encode_null(encoder, type, out)
+                           : encode_datetime(encoder, type, known, out);
+    } else if (!PyTuple_Check(known)) { /* of a to_pydatetime() that gives something else */
+        rc = fc_encode_mismatch(encoder, "datetime.datetime", value);
     } else {
         long long ms = 0;
         int nanos = 0;
@@ -315,7 +341,10 @@ int fc_encode_decimal(fc_encoder *encoder, const fc_type *type, PyObject *value,
     if (!is_a(value, encoder->state->decimal)) {
         return fc_encode_mismatch(encoder, "decimal.Decimal", value);
     }
-    PyObject *text = PyObject_Str(value);
+    /* A derived class may write itself as it likes; its value is what counts. */
+    PyObject *text = (PyObject *)Py_TYPE(value) == encoder->state->decimal
+                         ? PyObject_Str(value)
+                         : PyObject_CallMethod(encoder->state->decimal, "__str__", "O", value);
     const char *characters = text == NULL ? NULL : PyUnicode_AsUTF8AndSize(text, NULL);
     if (characters == NULL) {
         Py_XDECREF(text);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Errors of the C library as Python exceptions, and waiting that lets signals through. */
+#include <math.h>
 #include <time.h>
 
 #include "core.h"
@@ -75,6 +76,15 @@ int64_t fc_timeout_of(PyObject *timeout)
     }
     const double seconds = PyFloat_AsDouble(timeout);
     if (seconds == -1.0 && PyErr_Occurred()) {
+        PyObject *kind =
+            PyErr_ExceptionMatches(PyExc_OverflowError) ? PyExc_OverflowError : PyExc_TypeError;
+        if (PyErr_ExceptionMatches(kind)) {
+            PyErr_Format(kind, "timeout is no number of seconds that a double holds");
+        }
+        return -1;
+    }
+    if (isnan(seconds)) {
+        PyErr_SetString(PyExc_ValueError, "timeout must be a number of seconds or None, not NaN");
         return -1;
     }
     return seconds <= 0 ? 0 : seconds > 1e9 ? -2 : (int64_t)(seconds * 1000 + 0.999);

@@ -164,7 +164,11 @@ static void leave_slot(fc_future *self)
 
 int fc_future_resolve(fc_future *self)
 {
-    while (self->status == FC_RESOLVING) { /* another thread is at it */
+    while (self->status == FC_RESOLVING) { /* another thread is at it, or this one, in a handler */
+        if (self->resolver == PyThread_get_thread_ident()) {
+            PyErr_SetString(PyExc_RuntimeError, "the result is being made by this very thread");
+            return -1;
+        }
         Py_BEGIN_ALLOW_THREADS(void) sched_yield();
         Py_END_ALLOW_THREADS
     }
@@ -173,6 +177,7 @@ int fc_future_resolve(fc_future *self)
     }
     Py_INCREF((PyObject *)self);
     self->status = FC_RESOLVING;
+    self->resolver = PyThread_get_thread_ident();
     await_waiters(self);
     PyObject *value = fc_take(self);
     leave_slot(self); /* after the C future is gone: its queue cannot name the slot any more */
@@ -448,6 +453,9 @@ static PyObject *future_add_done_callback(fc_future *self, PyObject *args, PyObj
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$O", names, &function, &context)) {
         return NULL;
     }
+    if (fc_callback_check(self->state, function, context) != 0) {
+        return NULL;
+    }
     PyObject *loop = fc_running_loop(self->state);
     if (loop == NULL) {
         return NULL;
@@ -456,22 +464,15 @@ static PyObject *future_add_done_callback(fc_future *self, PyObject *args, PyObj
     const int rc = context == NULL ? -1 : add_callback(self, function, context, loop);
     Py_XDECREF(context);
     Py_DECREF(loop);
-    if (rc != 0) {
-        return NULL;
-    }
-    Py_RETURN_NONE;
+    return rc == 0 ? Py_NewRef(Py_None) : NULL;
 }
 
 static PyObject *future_remove_done_callback(fc_future *self, PyObject *function)
 {
-    Py_ssize_t removed = 0;
-    for (Py_ssize_t i = self->callbacks == NULL ? 0 : PyList_Size(self->callbacks); i-- > 0;) {
-        PyObject *entry = PyList_GetItem(self->callbacks, i);
-        const int same = PyObject_RichCompareBool(PyTuple_GetItem(entry, 0), function, Py_EQ);
-        if (same < 0 || (same > 0 && PySequence_DelItem(self->callbacks, i) != 0)) {
-            return NULL;
-        }
-        removed += same;
+    PyObject *list = self->callbacks;
+    const Py_ssize_t removed = list == NULL ? 0 : fc_callbacks_remove(list, function);
+    if (removed < 0) {
+        return NULL;
     }
     if (self->slot != NULL && self->callbacks != NULL && PyList_Size(self->callbacks) == 0) {
         fc_slot_hold(self->slot, false); /* nobody waits: whoever drops it ends it */

@@ -16,7 +16,12 @@ PyObject *fc_refuse_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 
 PyObject *fc_type_name_of(PyObject *object)
 {
-    return PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__name__");
+    PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__name__");
+    if (name != NULL && !PyUnicode_Check(name)) { /* a metaclass may say anything */
+        Py_DECREF(name);
+        return PyUnicode_FromString("an unnamed type");
+    }
+    return name;
 }
 
 /* What `member` of the state is: a module, or a name of it; NULL: an exception. Borrowed. Another

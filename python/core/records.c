@@ -302,11 +302,15 @@ static PyObject *record_bucket(fc_record *self, void *unused)
 static PyObject *record_row(fc_record *self, void *unused)
 {
     (void)unused;
-    if (self->row == NULL) {
-        self->row = fc_decode_row(self->records->codec, self->source);
-        if (self->row != NULL) {
+    if (self->row == NULL) { /* others may ask for it meanwhile: all get the same dict */
+        PyObject *records = Py_NewRef((PyObject *)self->records);
+        PyObject *row = fc_decode_row(self->records->codec, self->source);
+        if (self->row == NULL && row != NULL) {
+            self->row = Py_NewRef(row);
             Py_CLEAR(self->records);
         }
+        Py_XDECREF(row);
+        Py_DECREF(records);
     }
     return self->row == NULL ? NULL : Py_NewRef(self->row);
 }

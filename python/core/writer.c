@@ -306,6 +306,7 @@ static PyObject *writer_flush(fc_writer *self, PyObject *unused)
     Py_END_ALLOW_THREADS return fc_future_new(self->state, flush, FC_RESULT_VOID, NULL, NULL);
 }
 
+/* The first one counts: threads may open a writer at the same time, and write with it at once. */
 static int writer_setup(fc_writer *self, PyObject *values, PyObject *keys, long long wait_ms_max)
 {
     PyTypeObject *codec_type = self->state->codec_type;
@@ -314,8 +315,9 @@ static int writer_setup(fc_writer *self, PyObject *values, PyObject *keys, long 
         PyErr_SetString(PyExc_TypeError, "expected codecs");
         return -1;
     }
-    Py_XDECREF((PyObject *)self->values);
-    Py_XDECREF((PyObject *)self->keys);
+    if (self->values != NULL) {
+        return 0;
+    }
     self->values = (fc_codec *)Py_NewRef(values);
     self->keys = keys == Py_None ? NULL : (fc_codec *)Py_NewRef(keys);
     self->wait_ms_max = wait_ms_max;
@@ -333,7 +335,7 @@ static PyObject *writer_open_append(fc_writer *self, PyObject *args)
         return NULL;
     }
     fluss_error_t err;
-    if (fluss_append_open(table, &self->writer, &err) != 0) {
+    if (self->writer == NULL && fluss_append_open(table, &self->writer, &err) != 0) {
         return fc_raise(self->state, &err);
     }
     Py_RETURN_NONE;
@@ -355,7 +357,8 @@ static PyObject *writer_open_upsert(fc_writer *self, PyObject *args)
     const fluss_upsert_opts_t opts = {
         .size = sizeof(opts), .names = names.items, .n = names.count, .overwrite = overwrite != 0};
     fluss_error_t err;
-    const fluss_code_t rc = fluss_upsert_open(table, &opts, &self->writer, &err);
+    const fluss_code_t rc =
+        self->writer == NULL ? fluss_upsert_open(table, &opts, &self->writer, &err) : 0;
     fc_texts_deinit(&names);
     if (rc != 0) {
         return fc_raise(self->state, &err);

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ._arguments import mapping, number, require
+from ._arguments import mapping, natural, require
 from ._typing import Any, Start
 from .errors import FlussError
 from .futures import DeferredDict, FlussFuture, in_thread, wait_for
@@ -76,12 +76,12 @@ class Committing(_Answer):
             start_offset: for buckets that were not committed, and those whose committed offset is
                 not in the log any more, which a line in the log of "fluss.scanner" tells.
         """
-        self._require_start(start_offset)
+        start = self._start_of(start_offset)
         present = self._present_partitions()
         kept = self._in_log(self.committed(name).result(), present)
         info = self._table._info
         every = [
-            (p, b, kept.get(make_bucket(info.table_id, p, b), start_offset))
+            (p, b, kept.get(make_bucket(info.table_id, p, b), start))
             for p in present
             for b in range(info.num_buckets)
         ]
@@ -122,13 +122,10 @@ class Committing(_Answer):
     def _given(self, offsets: Mapping[TableBucket | int, int]) -> dict[TableBucket, int]:
         """Offsets of the user, checked."""
         given = {}
-        for bucket, offset in mapping(offsets, "offsets").items():
-            number(offset, f"offsets[{bucket!r}]")
-            if offset < 0:
-                raise FlussError(f"offsets[{bucket!r}] must not be negative, not {offset}")
+        for bucket, offset in mapping(offsets, "offsets"):
             key = make_bucket(*self._bucket_key(bucket, "offsets key"))
             self._table._require_bucket(key)
-            given[key] = offset
+            given[key] = natural(offset, f"offsets[{key!r}]")
         return given
 
     def _reached(self) -> dict[TableBucket, int]:

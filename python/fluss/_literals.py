@@ -30,15 +30,28 @@ _MISFITS = {decimal.Decimal: "does not fit", float: "cannot be represented exact
 
 def literal(value: Any, name: str) -> Any:
     """The value as one that a condition can have; refuses what is none."""
-    if isinstance(value, _KINDS):
-        if isinstance(value, int) and not isinstance(value, bool):
-            number(value, name)
-        if isinstance(value, datetime.datetime) and value != value:
+    kind = type(value)
+    if issubclass(kind, _KINDS):
+        if issubclass(kind, int) and kind is not bool:
+            return number(value, name)
+        if issubclass(kind, datetime.datetime) and value != value:
             raise TypeError(f"Unsupported filter literal: {name} is NaT; use is_null()")
         return value
-    if hasattr(type(value), "item"):  # numpy scalars
-        return literal(value.item(), name)
-    raise TypeError(f"Unsupported filter literal: {name} of type {type(value).__name__}")
+    plain = _of_numpy(value)
+    if issubclass(type(plain), _KINDS):
+        return literal(plain, name)
+    raise TypeError(f"Unsupported filter literal: {name} of type {kind.__name__}")
+
+
+def _of_numpy(value: Any) -> Any:
+    """The plain value of a scalar of numpy; of others, and of a moment in nanoseconds, which would
+    become an int, the value itself."""
+    kind = type(value)
+    if not any(base.__module__ == "numpy" and base.__name__ == "generic" for base in kind.__mro__):
+        return value
+    plain = value.item()
+    is_moment = kind.__name__ in ("datetime64", "timedelta64")
+    return value if is_moment and isinstance(plain, int) else plain
 
 
 def require_exact(codec: Any, column: str, value: Any) -> None:

@@ -36,7 +36,7 @@ def odd_row(value: Any) -> Any:
     names = getattr(kind, "__dataclass_fields__", None)
     if names is None and issubclass(kind, tuple):
         names = getattr(kind, "_fields", None)
-    if names is None:
+    if not isinstance(names, (dict, tuple)) or not all(isinstance(name, str) for name in names):
         return NotImplemented
     return {name: getattr(value, name) for name in names}
 
@@ -85,7 +85,8 @@ def odd_moment(value: Any) -> Any:
     if type(value).__name__ == "NaTType":
         return None
     if hasattr(value, "to_pydatetime"):
-        return value.to_pydatetime()
+        moment = value.to_pydatetime()
+        return moment if moment is None or isinstance(moment, datetime.datetime) else NotImplemented
     return NotImplemented
 
 

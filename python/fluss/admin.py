@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from . import _core
-from ._arguments import flag, mapping, number, numbers, optional, pairs, several
+from ._arguments import flag, mapping, natural, number, numbers, optional, pairs, plain, several
 from ._typing import Any
 from .errors import FlussError
 from .futures import FlussFuture
@@ -139,23 +139,23 @@ def _nodes(rows: list[dict]) -> list[ServerNode]:
 
 
 def _spec(spec: Mapping[str, str], name: str = "partition_spec") -> list[tuple[str, str]]:
-    if not isinstance(spec, Mapping):
-        raise TypeError(f"{name} must be a dict, not {type(spec).__name__}")
-    for key, value in spec.items():
+    found = mapping(spec, name)
+    for key, value in found:
         require(key, str, f"{name} key")
         require(value, str, f"{name} value")
-    return list(spec.items())
+    return found
 
 
 def _wanted_offset(spec: object, timestamp: int | None, kind: str | None) -> int:
     """One of the forms of "which offset", in that of the C library."""
-    if isinstance(spec, str):
-        spec, kind = None, spec if kind is None else kind
+    name = "offset_type"
+    if issubclass(type(spec), str) and kind is None:
+        spec, kind, name = None, spec, "offset_spec"
     if (spec is None) == (kind is None):
         raise FlussError("give either an offset_spec or an offset_type")
     if kind is not None:
-        require(kind, str, "offset_type")
-        kind = kind.lower()
+        require(kind, str, name)
+        kind = plain(kind).lower()
     else:
         require(spec, OffsetSpec, "offset_spec")
         kind, timestamp = spec._kind, spec._timestamp  # type: ignore[attr-defined]
@@ -164,22 +164,17 @@ def _wanted_offset(spec: object, timestamp: int | None, kind: str | None) -> int
     if kind == "latest":
         return LATEST_OFFSET
     if kind != "timestamp":
-        raise FlussError(
-            f"Invalid offset_type: {kind!r}; expected 'earliest', 'latest' or 'timestamp'"
-        )
+        raise FlussError(f"Invalid {name}: {kind!r}; expected 'earliest', 'latest' or 'timestamp'")
     if timestamp is None:
         raise FlussError("offset_type 'timestamp' needs a timestamp")
-    require(timestamp, int, "timestamp")
-    if timestamp < 0:
-        raise FlussError(f"timestamp must not be negative, not {timestamp}")
-    return timestamp
+    return natural(timestamp, "timestamp")
 
 
 def _bucket_ids(bucket_ids: Sequence[int]) -> list[int]:
     found = numbers(bucket_ids, "bucket_ids")
     for bucket in found:
         if bucket < 0:
-            raise FlussError(f"Invalid bucket id: {bucket}; it must not be negative")
+            raise FlussError(f"Invalid bucket id: {bucket}; bucket_ids must not be negative")
     if not found:
         raise FlussError("bucket_ids must not be empty")
     return found
@@ -207,7 +202,7 @@ class FlussAdmin(_Answer):
     ) -> FlussFuture:
         """Make a database. The last two arguments may change places, as in older versions."""
         require(database_name, str, "database_name")
-        if isinstance(database_descriptor, bool):
+        if database_descriptor is True or database_descriptor is False:
             given = ignore_if_exists or None  # False is the default of a flag
             database_descriptor, ignore_if_exists = given, database_descriptor
         descriptor = optional(database_descriptor, DatabaseDescriptor, "database_descriptor")
@@ -311,7 +306,7 @@ class FlussAdmin(_Answer):
 
     def get_table_schema(self, table_path: TablePath, schema_id: int | None = None) -> FlussFuture:
         """A future of (`Schema`, schema id); the latest, or an older one."""
-        wanted = -1 if schema_id is None else number(schema_id, "schema_id", 32)
+        wanted = -1 if schema_id is None else natural(schema_id, "schema_id", 32)
 
         def convert(found: tuple) -> tuple[Schema, int]:
             return Schema._of_parts(_core.describe_schema(found[0])), found[1]
@@ -395,7 +390,7 @@ class FlussAdmin(_Answer):
         return _core.lake_snapshot(self._handle, _path(table_path), -1, 0, _snapshot)
 
     def get_lake_snapshot(self, table_path: TablePath, snapshot_id: int) -> FlussFuture:
-        wanted = number(snapshot_id, "snapshot_id")
+        wanted = natural(snapshot_id, "snapshot_id")
         return _core.lake_snapshot(self._handle, _path(table_path), wanted, 0, _snapshot)
 
     def get_readable_lake_snapshot(self, table_path: TablePath) -> FlussFuture:
@@ -417,10 +412,9 @@ class FlussAdmin(_Answer):
     ) -> FlussFuture:
         """The files of one KV snapshot, as dicts."""
         optional(partition_name, str, "partition_name")
-        number(bucket_id, "bucket_id", 32)
-        number(snapshot_id, "snapshot_id")
+        bucket, wanted = natural(bucket_id, "bucket_id", 32), natural(snapshot_id, "snapshot_id")
         return _core.kv_snapshots(
-            self._handle, _path(table_path), partition_name, snapshot_id, bucket_id, _rows
+            self._handle, _path(table_path), partition_name, wanted, bucket, _rows
         )
 
     def list_kv_snapshots(self, table_id: int, partition_id: int | None = None) -> FlussFuture:
@@ -433,9 +427,9 @@ class FlussAdmin(_Answer):
     ) -> FlussFuture:
         """Keep KV snapshots from being removed; a future of those that are gone already."""
         require(lease_id, str, "lease_id")
-        number(duration_ms, "duration_ms")
+        duration = number(duration_ms, "duration_ms")
         positions = _positions(snapshots, "snapshots")
-        return _core.lease_snapshots(self._handle, lease_id, duration_ms, positions, _rows)
+        return _core.lease_snapshots(self._handle, lease_id, duration, positions, _rows)
 
     def release_kv_snapshot_lease(
         self, lease_id: str, buckets: Sequence[TableBucket] | None = None
@@ -444,9 +438,10 @@ class FlussAdmin(_Answer):
         require(lease_id, str, "lease_id")
         positions = None
         if buckets is not None:
-            positions = _positions(
-                dict.fromkeys(several(buckets, "buckets", "TableBucket"), 0), "buckets"
-            )
+            positions = [
+                _position(bucket, 0, "buckets element")
+                for bucket in several(buckets, "buckets", "TableBucket")
+            ]
         return _core.release_snapshots(self._handle, lease_id, positions)
 
     def list_remote_log_manifests(
@@ -487,7 +482,7 @@ class FlussAdmin(_Answer):
 
     def list_acls(self, filter: Mapping[str, str] | None = None) -> FlussFuture:
         """The rights that fit a filter, a dict with some of those keys; all without one."""
-        filters = [] if filter is None or filter == {} else [filter]
+        filters = [] if filter is None or not mapping(filter, "filter") else [filter]
         return _core.list_acls(self._handle, _acls(filters, "filter"), _rows)
 
     def drop_acls(self, filters: Sequence[Mapping[str, str]]) -> FlussFuture:
@@ -542,7 +537,7 @@ def _token(found: Any) -> dict[str, Any]:
 
 
 def _partition(partition_id: int | None) -> int:
-    return -1 if partition_id is None else number(partition_id, "partition_id")
+    return -1 if partition_id is None else natural(partition_id, "partition_id")
 
 
 def _tagged(server_ids: Sequence[int], tag: int) -> tuple[list[int], int]:
@@ -550,13 +545,16 @@ def _tagged(server_ids: Sequence[int], tag: int) -> tuple[list[int], int]:
 
 
 def _positions(offsets: Mapping[TableBucket, int], name: str) -> list[tuple[int, int, int, int]]:
-    found = []
-    for bucket, offset in mapping(offsets, name).items():
-        require(bucket, TableBucket, f"{name} key")
-        number(offset, f"{name} value")
-        partition = -1 if bucket.partition_id is None else bucket.partition_id
-        found.append((bucket.table_id, partition, bucket.bucket_id, offset))
-    return found
+    return [
+        _position(bucket, number(offset, f"{name} value"), f"{name} key")
+        for bucket, offset in mapping(offsets, name)
+    ]
+
+
+def _position(bucket: TableBucket, offset: int, name: str) -> tuple[int, int, int, int]:
+    require(bucket, TableBucket, name)
+    partition = -1 if bucket.partition_id is None else bucket.partition_id
+    return (bucket.table_id, partition, bucket.bucket_id, offset)
 
 
 def _acls(acls: Sequence[Mapping[str, str]], name: str) -> tuple:

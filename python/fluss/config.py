@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from . import _core
-from ._arguments import number, require_plain, shown
+from ._arguments import integer, mapping, setting, shown
 from ._typing import Any
 from .errors import FlussError
 
@@ -97,13 +97,7 @@ def _canonical(key: str) -> str:
 
 
 def _text(key: str, value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (str, int)):
-        if isinstance(value, int):
-            number(value, f"value of {key!r}", 65)
-        return require_plain(str(value), f"value of {key!r}")
-    raise TypeError(f"value of {key!r} must be str, int or bool, not {type(value).__name__}")
+    return setting(value, f"value of {key!r}")
 
 
 class Config:
@@ -117,11 +111,9 @@ class Config:
     __slots__ = ("_values", "_handle")
 
     def __init__(self, properties: Mapping[str, Any] | None = None) -> None:
-        if properties is not None and not isinstance(properties, Mapping):
-            raise TypeError(f"properties must be a dict, not {type(properties).__name__}")
         self._values: dict[str, str] = {}
         self._handle = None
-        for key, value in (properties or {}).items():
+        for key, value in mapping({} if properties is None else properties, "properties"):
             name = _canonical(key)
             self._values[name] = _text(key, value)
         self._open()
@@ -137,7 +129,7 @@ class Config:
             self._handle = self._open()
         return _core.config_get(self._handle, key) or ""
 
-    def _set(self, key: str, value: str) -> None:
+    def _set(self, key: str, value: str, is_number: bool) -> None:
         before = dict(self._values)
         self._values[key] = value
         self._handle = None
@@ -145,7 +137,7 @@ class Config:
             self._open()
         except FlussError:
             # A number out of range is refused when a connection is made, as ever; a word at once.
-            if not value.lstrip("-").isdigit():
+            if not is_number:
                 self._values = before
                 raise
 
@@ -174,9 +166,9 @@ def _text_property(key: str) -> property:
         return self._get(key)
 
     def put(self: Config, value: str) -> None:
-        if not isinstance(value, str):
+        if not issubclass(type(value), str):
             raise TypeError(f"{key} must be str, not {type(value).__name__}")
-        self._set(key, require_plain(value, f"value of {key!r}"))
+        self._set(key, _text(key, value), is_number=False)
 
     return property(get, put)
 
@@ -188,7 +180,7 @@ def _bool_property(key: str) -> property:
     def put(self: Config, value: bool) -> None:
         if not isinstance(value, bool):
             raise TypeError(f"{key} must be bool, not {type(value).__name__}")
-        self._set(key, _text(key, value))
+        self._set(key, _text(key, value), is_number=False)
 
     return property(get, put)
 
@@ -200,12 +192,10 @@ def _int_property(key: str, kind: str) -> property:
         return self._number(key)
 
     def put(self: Config, value: int) -> None:
-        if isinstance(value, bool) or not hasattr(type(value), "__index__"):
-            raise TypeError(f"{key} must be int, not {type(value).__name__}")
-        given = value.__index__()
+        given = integer(value, key)
         if not lowest <= given <= highest:
             raise OverflowError(f"{key}: {shown(given)} is not within {lowest} and {highest}")
-        self._set(key, str(given))
+        self._set(key, str(given), is_number=True)
 
     return property(get, put)
 

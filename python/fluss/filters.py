@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 
 from . import _core
@@ -48,10 +49,10 @@ class Predicate(_Answer):
         return Predicate._make(_kind=kind, _parts=parts)
 
     def __and__(self, other: Predicate) -> Predicate:
-        return self._join("and", other) if isinstance(other, Predicate) else NotImplemented
+        return self.and_(other) if issubclass(type(other), Predicate) else NotImplemented
 
     def __or__(self, other: Predicate) -> Predicate:
-        return self._join("or", other) if isinstance(other, Predicate) else NotImplemented
+        return self.or_(other) if issubclass(type(other), Predicate) else NotImplemented
 
     def __bool__(self) -> bool:
         raise TypeError("a Predicate has no truth value; combine with & and |, not with and, or")
@@ -68,11 +69,6 @@ class Predicate(_Answer):
         if operator in _OPS[:6] and values[0] is None:
             raise FlussError(
                 f"column {column!r} {operator} null is never true: use is_null() or is_not_null()"
-            )
-        if len(values) > _LITERALS_MAX:
-            raise FlussError(
-                f"column {column!r} {operator}: {len(values)} literals; "
-                f"at most {_LITERALS_MAX} are possible"
             )
         codec = _core.codec([(column, (*trees[column][:4], True, trees[column][5]))] * len(values))
         single = _core.codec([(column, (*trees[column][:4], True, trees[column][5]))])
@@ -164,8 +160,12 @@ class ColumnRef:
         return f"col({self._name!r})"
 
 
-def _several(values: Iterable[Any]) -> Iterable[Any]:
-    return several(values, "values", "literals")
+def _several(values: Iterable[Any]) -> list[Any]:
+    """Literals; of an endless iterable no more than are too many."""
+    found = list(itertools.islice(several(values, "values", "literals"), _LITERALS_MAX + 1))
+    if len(found) > _LITERALS_MAX:
+        raise FlussError(f"values has more than {_LITERALS_MAX} literals, the most possible")
+    return found
 
 
 def col(name: str) -> ColumnRef:

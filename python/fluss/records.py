@@ -82,6 +82,8 @@ class ScanRecords(_Answer):
         return self._future.cancel(msg)
 
     def add_done_callback(self, fn: Callable[[Any], Any], *, context: Any = None) -> None:
+        if not callable(fn):
+            raise TypeError(f"fn must be callable, not {type(fn).__name__}")
         self._future.add_done_callback(_Passing(fn, self), context=context)
 
     def remove_done_callback(self, fn: Callable[[Any], Any]) -> int:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from . import _arrow, _core
-from ._arguments import flag, numbers
+from ._arguments import flag, number, numbers
 from ._progress import Progress, require_progress
 from ._typing import Any, Progressing
 from .errors import FlussError
@@ -31,7 +31,7 @@ class TableScan(_Answer):
         self._columns = numbers(indices, "indices")
         for index in self._columns:
             if index < 0:
-                raise OverflowError(f"column index {index} is negative")
+                raise OverflowError(f"indices element {index} is negative")
         return self
 
     def project_by_name(self, names: Sequence[str]) -> TableScan:
@@ -47,12 +47,10 @@ class TableScan(_Answer):
 
     def limit(self, n: int) -> TableScan:
         """For `create_bucket_batch_scanner`: at most so many rows."""
-        require(n, int, "n")
-        if n <= 0:
-            raise FlussError(f"limit must be positive, not {n}")
-        if n >= 2**31:
-            raise OverflowError("limit does not fit 32 bits")
-        self._limit = n
+        wanted = number(n, "n", 32)
+        if wanted <= 0:
+            raise FlussError(f"limit must be positive, not {wanted}")
+        self._limit = wanted
         return self
 
     def filter(self, predicate: Predicate, *, exact: bool = False) -> TableScan:

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from . import _arrow, _core
-from ._arguments import mapping, number
+from ._arguments import mapping, natural, number
 from ._committing import Committing
 from ._progress import Progress, require_progress
 from ._typing import Any, Progressing, Start
@@ -30,7 +30,6 @@ from .values import (
     OffsetSpec,
     TableBucket,
     make_bucket,
-    require,
 )
 
 _POLL_MS = 1000
@@ -106,9 +105,7 @@ class LogScanner(Committing):
     def subscribe_buckets(self, bucket_offsets: Mapping[int, Start]) -> None:
         self._require_kind(False, "subscribe_partition_buckets")
         entries = self._entries(bucket_offsets, "bucket_offsets")
-        for bucket, _ in entries:
-            require(bucket, int, "bucket_offsets key")
-        self._subscribe([(-1, b, offset) for b, offset in entries])
+        self._subscribe([(-1, number(b, "bucket_offsets key"), offset) for b, offset in entries])
 
     def subscribe_partition(self, partition_id: int, bucket_id: int, start_offset: Start) -> None:
         self._require_kind(True, "subscribe")
@@ -120,27 +117,27 @@ class LogScanner(Committing):
         self._require_kind(True, "subscribe_buckets")
         entries = self._entries(partition_bucket_offsets, "partition_bucket_offsets")
         for key, _ in entries:
-            if not isinstance(key, tuple) or len(key) != 2:
+            if not issubclass(type(key), tuple) or tuple.__len__(key) != 2:
                 raise TypeError(
                     "keys of partition_bucket_offsets must be (partition_id, bucket_id), "
-                    f"not {key!r}"
+                    f"not {type(key).__name__}"
                 )
         self._subscribe([(partition, b, offset) for (partition, b), offset in entries])
 
     def subscribe_all(self, start_offset: Start = EARLIEST_OFFSET) -> None:
         """Read every bucket, of every partition that exists now."""
-        self._require_start(start_offset)
-        self._subscribe_buckets_of(self._present_partitions(), start_offset)
+        start = self._start_of(start_offset)
+        self._subscribe_buckets_of(self._present_partitions(), start)
 
     def subscribe_new(self, start_offset: Start = EARLIEST_OFFSET) -> list[int]:
         """Read every bucket of the partitions that are not read yet, such as those made since the
         last call; gives their ids. What is read stays where it is, so a reader that runs calls
         this now and then."""
         self._require_kind(True, "subscribe_all")
-        self._require_start(start_offset)
+        start = self._start_of(start_offset)
         known = {entry[1] for entry in _core.positions(self._open_handle())}
         new = [partition for partition in self._present_partitions() if partition not in known]
-        self._subscribe_buckets_of(new, start_offset)
+        self._subscribe_buckets_of(new, start)
         return new
 
     def _present_partitions(self) -> dict[int, str]:
@@ -189,25 +186,26 @@ class LogScanner(Committing):
     def seek(self, bucket: TableBucket | int, offset: Start) -> None:
         """Go on reading a bucket that is read at another offset."""
         self.position(bucket)
-        self._require_start(offset, "offset")
+        start = self._start_of(offset, "offset")
         _, partition, index = self._bucket_key(bucket)
-        self._subscribe([(partition, index, offset)])
+        self._subscribe([(partition, index, start)])
 
     def _bucket_key(self, bucket: TableBucket | int, name: str = "bucket") -> tuple[int, int, int]:
         info = self._table._info
         if isinstance(bucket, TableBucket):
             partition = -1 if bucket.partition_id is None else bucket.partition_id
             return (bucket.table_id, partition, bucket.bucket_id)
-        number(bucket, name, 32)
+        index = number(bucket, name, 32)
         if info.is_partitioned():
             raise FlussError(f"{self._table._name()} is partitioned: give a TableBucket")
-        return (info.table_id, -1, bucket)
+        return (info.table_id, -1, index)
 
     @staticmethod
     def _entries(offsets: Mapping, name: str) -> list:
-        if not mapping(offsets, name):
+        entries = mapping(offsets, name)
+        if not entries:
             raise FlussError(f"no buckets given: {name} is empty")
-        return list(offsets.items())
+        return entries
 
     def _require_kind(self, partitioned: bool, other: str) -> None:
         if self._table._info.is_partitioned() != partitioned:
@@ -219,12 +217,13 @@ class LogScanner(Committing):
             raise FlussError("a RecordBatchLogReader is active: finish or drop it first")
 
     @staticmethod
-    def _require_start(offset: Start, name: str = "start_offset") -> None:
-        if isinstance(offset, OffsetSpec):
-            return
-        number(offset, name)
-        if offset < 0 and offset not in (EARLIEST_OFFSET, LATEST_OFFSET):
-            raise FlussError(f"{name} {offset} is neither >= 0 nor a known constant")
+    def _start_of(offset: Start, name: str = "start_offset") -> Start:
+        if issubclass(type(offset), OffsetSpec):
+            return offset
+        start = number(offset, name)
+        if start < 0 and start not in (EARLIEST_OFFSET, LATEST_OFFSET):
+            raise FlussError(f"{name} {start} is neither >= 0 nor a known constant")
+        return start
 
     def _offsets_of(
         self,
@@ -270,14 +269,15 @@ class LogScanner(Committing):
     def _subscribe(self, entries: list[tuple[int, int, Start]]) -> None:
         self._require_no_reader()
         info = self._table._info
-        for partition, bucket, offset in entries:
-            require(partition, int, "partition_id")
-            number(bucket, "bucket_id")
-            self._require_start(offset)
+        checked = [
+            (number(p, "partition_id"), number(b, "bucket_id"), self._start_of(offset))
+            for p, b, offset in entries
+        ]
+        for _, bucket, _ in checked:
             if not 0 <= bucket < info.num_buckets:
-                raise FlussError(f"bucket id {bucket} is out of range: below {info.num_buckets}")
-        self._require_partitions({partition for partition, _, _ in entries})
-        positions = [(info.table_id, *entry) for entry in self._resolved(entries)]
+                raise FlussError(f"bucket_id {bucket} is out of range: below {info.num_buckets}")
+        self._require_partitions({partition for partition, _, _ in checked})
+        positions = [(info.table_id, *entry) for entry in self._resolved(checked)]
         _core.subscribe(self._open_handle(), positions)
         self._memory = None
         self._forget({entry[:3] for entry in positions})
@@ -295,9 +295,11 @@ class LogScanner(Committing):
 
     def _unsubscribe(self, partition: int, bucket: int) -> None:
         self._require_no_reader()
-        require(partition, int, "partition_id")
-        require(bucket, int, "bucket_id")
-        key = (self._table._info.table_id, partition, bucket)
+        key = (
+            self._table._info.table_id,
+            number(partition, "partition_id"),
+            number(bucket, "bucket_id"),
+        )
         for entry in _core.positions(self._open_handle()):
             if entry[:3] == key:
                 _core.unsubscribe(self._handle, [entry])
@@ -318,13 +320,13 @@ class LogScanner(Committing):
     def poll(self, timeout_ms: int) -> ScanRecords:
         """Records that are there, or come within the time; awaitable and usable at once."""
         self._require_mode(False, "poll", "poll_arrow() or poll_record_batch()")
-        self._require_timeout(timeout_ms)
+        timeout = self._timeout_of(timeout_ms)
         if self._backlog:
             records, self._backlog = list(self._backlog), deque()
             return ScanRecords._of_list(records, resolved(None))
         if not self._is_subscribed():
             return ScanRecords._of_list([], resolved(None))
-        return ScanRecords._of_future(_core.poll(self._handle, timeout_ms, self._codec))
+        return ScanRecords._of_future(_core.poll(self._handle, timeout, self._codec))
 
     def poll_record_batch(self, timeout_ms: int) -> Any:
         """Arrow batches that are there, or come within the time: a list of `RecordBatch`."""
@@ -343,11 +345,11 @@ class LogScanner(Committing):
         self, timeout_ms: int, method: str, kind: type[Deferred], convert: Callable | None
     ) -> Any:
         self._require_mode(True, method, "poll()")
-        self._require_timeout(timeout_ms)
+        timeout = self._timeout_of(timeout_ms)
         if self._backlog or not self._is_subscribed():
             found, self._backlog = list(self._backlog), deque()
             return resolved(convert(found) if convert else found, kind)
-        return _core.rebind(kind, _core.poll(self._handle, timeout_ms, None), convert)
+        return _core.rebind(kind, _core.poll(self._handle, timeout, None), convert)
 
     def _open_handle(self) -> Any:
         if self._handle is None:
@@ -369,12 +371,8 @@ class LogScanner(Committing):
             raise FlussError(f"{method}() does not fit a scanner of {kind}: use {other}")
 
     @staticmethod
-    def _require_timeout(timeout_ms: int) -> None:
-        require(timeout_ms, int, "timeout_ms")
-        if timeout_ms < 0:
-            raise FlussError(f"timeout_ms must not be negative, not {timeout_ms}")
-        if timeout_ms >= 2**63:
-            raise OverflowError("timeout_ms does not fit 64 bits")
+    def _timeout_of(timeout_ms: int) -> int:
+        return natural(timeout_ms, "timeout_ms")
 
     def _arrow_schema(self) -> Any:
         """The schema of the wanted columns, as they are now."""
@@ -386,7 +384,7 @@ class LogScanner(Committing):
         """As `poll`, as one pyarrow.Table: before the table's columns are `_change_type`,
         `_log_offset` and `_commit_timestamp`. For a scanner of records."""
         self._require_mode(False, "poll_changelog", "poll_arrow()")
-        self._require_timeout(timeout_ms)
+        timeout = self._timeout_of(timeout_ms)
         schema = self._arrow_schema()
         if self._backlog:
             raise FlussError("an iteration holds records that poll() delivers: poll first")
@@ -394,7 +392,7 @@ class LogScanner(Committing):
             return resolved(_arrow.changes_to_table([], schema), DeferredTable)
         return _core.rebind(
             DeferredTable,
-            _core.poll_changes(self._handle, timeout_ms),
+            _core.poll_changes(self._handle, timeout),
             lambda found: _arrow.changes_to_table([found] if found else [], schema),
         )
 

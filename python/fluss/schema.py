@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from . import _arrow, _core
-from ._arguments import optional, require_plain, texts
+from ._arguments import number, optional, plain, require_plain, settings, texts
 from ._types import spell
 from ._typing import Any
 from .errors import FlussError
@@ -166,24 +166,11 @@ def _format(argument: str, value: str | None) -> str | None:
     if value is None:
         return None
     require(value, str, argument)
-    if value.lower() not in _FORMATS[argument]:
+    name = plain(value).lower()
+    if name not in _FORMATS[argument]:
         known = ", ".join(_FORMATS[argument])
-        raise FlussError(f"Unknown {argument} {value!r}: expected one of {known}")
-    return value.upper()
-
-
-def _pairs(argument: str, properties: Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    if properties is not None and not isinstance(properties, Mapping):
-        raise TypeError(f"{argument} must be a dict, not {type(properties).__name__}")
-    found = []
-    for key, value in (properties or {}).items():
-        require(key, str, f"{argument} key")
-        if isinstance(value, bool):
-            value = "true" if value else "false"
-        elif not isinstance(value, (str, int)):
-            raise TypeError(f"{argument}[{key!r}] must be str, int or bool")
-        found.append((key, require_plain(str(value), f"{argument}[{key!r}]")))
-    return found
+        raise FlussError(f"Unknown {argument} {name!r}: expected one of {known}")
+    return name.upper()
 
 
 class TableDescriptor:
@@ -214,9 +201,7 @@ class TableDescriptor:
     ) -> None:
         require(schema, Schema, "schema")
         if bucket_count is not None:
-            require(bucket_count, int, "bucket_count")
-            if not -(2**31) <= bucket_count < 2**31:
-                raise OverflowError("bucket_count does not fit 32 bits")
+            bucket_count = number(bucket_count, "bucket_count", 32)
             if bucket_count < 1:
                 raise FlussError(f"bucket_count must be at least 1, not {bucket_count}")
         if comment is not None:
@@ -229,8 +214,8 @@ class TableDescriptor:
             comment,
             _format("log_format", log_format),
             _format("kv_format", kv_format),
-            _pairs("properties", properties),
-            _pairs("custom_properties", custom_properties),
+            settings({} if properties is None else properties, "properties"),
+            settings({} if custom_properties is None else custom_properties, "custom_properties"),
         )
         try:
             self._handle = _core.new_descriptor(schema._open(), *self._arguments)

@@ -6,7 +6,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from ._arguments import mapping, require_plain
+from ._arguments import require_plain
+from ._arguments import settings as texts_of
 from ._typing import Any
 from .errors import FlussError
 from .values import require
@@ -43,10 +44,7 @@ class Server:
         pairs = [("bind.listeners", f"FLUSS://{listen}")]
         if data_dir is not None:
             pairs.append(("data.dir", require_plain(os.fsdecode(data_dir), "data_dir")))
-        for key, value in mapping({} if settings is None else settings, "settings").items():
-            require(key, str, "settings key")
-            text = str(value).lower() if isinstance(value, bool) else str(value)
-            pairs.append((key, require_plain(text, f"settings[{key!r}]")))
+        pairs += texts_of({} if settings is None else settings, "settings")
         from ._embedded import RunningServer
 
         self._running = RunningServer(pairs)

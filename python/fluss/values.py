@@ -77,18 +77,15 @@ class TableBucket:
     __slots__ = ("_table", "_partition", "_bucket")
 
     def __init__(self, table_id: int, bucket: int) -> None:
-        number(table_id, "table_id")
-        number(bucket, "bucket", 32)
-        self._table = table_id
+        self._table = number(table_id, "table_id")
         self._partition = None
-        self._bucket = bucket
+        self._bucket = number(bucket, "bucket", 32)
 
     @staticmethod
     def with_partition(table_id: int, partition_id: int, bucket: int) -> TableBucket:
         """A bucket of a partition."""
-        number(partition_id, "partition_id")
         made = TableBucket(table_id, bucket)
-        made._partition = partition_id
+        made._partition = number(partition_id, "partition_id")
         return made
 
     @property
@@ -117,11 +114,9 @@ class TableBucket:
         return f"TableBucket(table_id={self._table}, {partition}bucket={self._bucket})"
 
     def __reduce__(self):
-        return make_bucket, (
-            self._table,
-            -1 if self._partition is None else self._partition,
-            self._bucket,
-        )
+        if self._partition is None:
+            return TableBucket, (self._table, self._bucket)
+        return TableBucket.with_partition, (self._table, self._partition, self._bucket)
 
 
 def make_bucket(table_id: int, partition_id: int, bucket: int) -> TableBucket:
@@ -171,10 +166,7 @@ class OffsetSpec(_Answer):
     @staticmethod
     def timestamp(ts: int) -> OffsetSpec:
         """The first offset from that time on, milliseconds since 1970."""
-        require(ts, int, "ts")
-        if not -(2**63) <= ts < 2**63:
-            raise OverflowError("timestamp does not fit 64 bits")
-        return OffsetSpec._make(_kind="timestamp", _timestamp=ts)
+        return OffsetSpec._make(_kind="timestamp", _timestamp=number(ts, "ts"))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, OffsetSpec) and repr(self) == repr(other)
@@ -302,8 +294,7 @@ class LakeSnapshot:
     __slots__ = ("_id", "_offsets")
 
     def __init__(self, snapshot_id: int) -> None:
-        require(snapshot_id, int, "snapshot_id")
-        self._id = snapshot_id
+        self._id = number(snapshot_id, "snapshot_id")
         self._offsets: dict[TableBucket, int] = {}
 
     @property

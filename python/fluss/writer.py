@@ -41,7 +41,7 @@ class _Writer(_core.Writer):
 
     def _check(self, batch: Any, deletes: bool) -> Any:
         """A batch in the form of the table, with nothing written yet."""
-        schema, array = batch.__arrow_c_array__()
+        schema, array = _capsules(batch)
         if self._require_fields(schema, deletes):
             keys = self._batch_columns(deletes)
             schema, array = _arrow.to_batch(batch).select(keys).__arrow_c_array__()
@@ -139,13 +139,21 @@ def _batches(table: Any) -> Iterator[Any]:
         raise FlussError(f"table must be an Arrow table, got {_type_of(table)}{_advice(table)}")
 
 
+def _capsules(batch: Any) -> tuple[Any, Any]:
+    """The schema and the array of a batch."""
+    capsules = batch.__arrow_c_array__()
+    if not isinstance(capsules, tuple) or len(capsules) != 2:
+        raise TypeError(f"__arrow_c_array__() of {_type_of(batch)} must give two capsules")
+    return capsules
+
+
 def _schema_of(table: Any) -> Any:
     """The schema of a table without rows."""
     if hasattr(table, "__arrow_c_schema__"):
         return table.__arrow_c_schema__()
     if hasattr(table, "__arrow_c_stream__"):
         return _core.open_stream(table.__arrow_c_stream__()).__arrow_c_schema__()
-    return table.__arrow_c_array__()[0]
+    return _capsules(table)[0]
 
 
 def _type_of(value: Any) -> str:

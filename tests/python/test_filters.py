@@ -303,7 +303,7 @@ class NotATime(datetime.datetime):
 @pytest.mark.parametrize(
     ("condition", "what"),
     [
-        (lambda: fluss.col("int").is_in(range(65_537)), "65537 literals; at most 65536"),
+        (lambda: fluss.col("int").is_in(range(65_537)), "values has more than 65536 literals"),
         (lambda: fluss.col("text") == "x" * (9 << 20), "literals take .* bytes; at most 8388608"),
         (lambda: fluss.col("timestamp") == NotATime(2020, 1, 1), "value is NaT"),
     ],
