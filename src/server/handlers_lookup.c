@@ -14,7 +14,7 @@
 #include "server/visit.h"
 #include "server/write_join.h"
 
-enum { VALUES_SIZE_MAX = 1 << 30 };
+enum { VALUES_SIZE_MAX = 1 << 30, LOOKUP_STEP = 256 /* keys that are read at once */ };
 
 /* Values on their way into a frame: noted by place first, since the buffer moves as it grows. */
 typedef struct value_sink {
@@ -70,6 +70,22 @@ static fluss_code_t sink_finish(value_sink *sink, fluss_error_t *err)
 
 typedef fl_msg_pb_lookup_resp_for_bucket lookup_answer;
 
+static fluss_code_t lookup_some(fl_kv_tablet *kv, const fl_slice *keys, size_t count,
+                                value_sink *sink, fl_msg_pb_value *answers, fluss_error_t *err)
+{
+    fl_kv_value values[LOOKUP_STEP];
+    fluss_code_t rc = fl_kv_tablet_get_many(kv, keys, count, values, err);
+    for (size_t i = 0; i < count; i++) {
+        if (rc == 0 && values[i].found) {
+            answers[i].has_values = true;
+            rc = sink_add(sink, fl_slice_of(values[i].data, values[i].size), &answers[i].values,
+                          err);
+        }
+        fl_free(values[i].data);
+    }
+    return rc;
+}
+
 static fluss_code_t lookup_keys(fl_request *req, const fl_msg_pb_lookup_req_for_bucket *bucket,
                                 fl_kv_tablet *kv, lookup_answer *answer, fluss_error_t *err)
 {
@@ -80,15 +96,10 @@ static fluss_code_t lookup_keys(fl_request *req, const fl_msg_pb_lookup_req_for_
         return fl_error_nomem(err);
     }
     sink_init(&sink, req);
-    for (size_t i = 0; i < bucket->keys_count && rc == 0; i++) {
-        uint8_t *value;
-        size_t size;
-        rc = fl_kv_tablet_get(kv, bucket->keys[i], &value, &size, err);
-        if (rc == 0 && value != NULL) {
-            answer->values[i].has_values = true;
-            rc = sink_add(&sink, fl_slice_of(value, size), &answer->values[i].values, err);
-        }
-        fl_free(value);
+    for (size_t at = 0, count; at < bucket->keys_count && rc == 0; at += count) {
+        const size_t rest = bucket->keys_count - at;
+        count = rest < LOOKUP_STEP ? rest : LOOKUP_STEP;
+        rc = lookup_some(kv, &bucket->keys[at], count, &sink, &answer->values[at], err);
     }
     if (rc == 0) {
         rc = sink_finish(&sink, err);

@@ -6,7 +6,7 @@
 
 /* The state entry: applied offset i64, row count i64, next id i64, end of the ids i64; little
  * endian. */
-enum { STATE_SIZE = 32 };
+enum { STATE_SIZE = 32, GET_MANY_MAX = 64 };
 
 static void make_prefix(int64_t table_id, int64_t partition_id, int32_t bucket,
                         uint8_t prefix[FL_KV_PREFIX_SIZE])
@@ -300,13 +300,19 @@ fluss_code_t fl_kv_row_key(fl_kv_tablet *tablet, fl_slice key, fl_slice *full, f
     return fl_kv_full_key(tablet->prefix, key, &tablet->key, full, err);
 }
 
+static fluss_code_t append_key(const uint8_t prefix[FL_KV_PREFIX_SIZE], fl_slice key, fl_buf *out,
+                               fluss_error_t *err)
+{
+    FL_TRY(fl_buf_append(out, prefix, FL_KV_PREFIX_SIZE, err));
+    FL_TRY(fl_buf_append_byte(out, FL_KV_KIND_ROW, err));
+    return fl_buf_append_slice(out, key, err);
+}
+
 fluss_code_t fl_kv_full_key(const uint8_t prefix[FL_KV_PREFIX_SIZE], fl_slice key, fl_buf *room,
                             fl_slice *full, fluss_error_t *err)
 {
     fl_buf_reset(room);
-    FL_TRY(fl_buf_append(room, prefix, FL_KV_PREFIX_SIZE, err));
-    FL_TRY(fl_buf_append_byte(room, FL_KV_KIND_ROW, err));
-    FL_TRY(fl_buf_append_slice(room, key, err));
+    FL_TRY(append_key(prefix, key, room, err));
     *full = fl_buf_slice(room);
     return 0;
 }
@@ -432,6 +438,76 @@ fluss_code_t fl_kv_tablet_get(fl_kv_tablet *tablet, fl_slice key, uint8_t **valu
     }
     FL_TRY(fl_kv_row_key(tablet, key, &full, err));
     return fl_kv_get(tablet->store, FL_KV_ROWS, full, value, size, &found, err);
+}
+
+/* Keys that the prewrite buffer does not have, on their way to the store. */
+typedef struct asked_keys {
+    size_t count;
+    size_t indexes[GET_MANY_MAX]; /* of the values */
+    fl_slice keys[GET_MANY_MAX];
+} asked_keys;
+
+/* The store's keys of those that were asked for, one behind the other in tablet->key. */
+static fluss_code_t make_keys(fl_kv_tablet *tablet, asked_keys *asked, fluss_error_t *err)
+{
+    fl_buf *room = &tablet->key;
+    size_t size = 0;
+    for (size_t i = 0; i < asked->count; i++) {
+        size += FL_KV_PREFIX_SIZE + 1 + asked->keys[i].size;
+    }
+    fl_buf_reset(room);
+    FL_TRY(fl_buf_reserve(room, size, err)); /* it does not move from here on */
+    for (size_t i = 0; i < asked->count; i++) {
+        const size_t at = room->size;
+        FL_TRY(append_key(tablet->prefix, asked->keys[i], room, err));
+        asked->keys[i] = fl_slice_of(room->data + at, room->size - at);
+    }
+    return 0;
+}
+
+static fluss_code_t get_asked(fl_kv_tablet *tablet, asked_keys *asked, fl_kv_value *values,
+                              fluss_error_t *err)
+{
+    fl_kv_value found[GET_MANY_MAX];
+    FL_TRY(make_keys(tablet, asked, err));
+    FL_TRY(fl_kv_multi_get(tablet->store, FL_KV_ROWS, asked->keys, asked->count, found, err));
+    for (size_t i = 0; i < asked->count; i++) {
+        values[asked->indexes[i]] = found[i];
+    }
+    asked->count = 0;
+    return 0;
+}
+
+static fluss_code_t get_many(fl_kv_tablet *tablet, const fl_slice *keys, size_t count,
+                             fl_kv_value *values, fluss_error_t *err)
+{
+    asked_keys asked = {0};
+    for (size_t i = 0; i < count; i++) {
+        const fl_prewrite_entry *entry = fl_prewrite_find_kept(&tablet->prewrite, keys[i]);
+        if (entry != NULL) {
+            FL_TRY(copy_kept(entry, &values[i].data, &values[i].size, err));
+            values[i].found = values[i].data != NULL;
+            continue;
+        }
+        asked.indexes[asked.count] = i;
+        asked.keys[asked.count++] = keys[i];
+        if (asked.count == GET_MANY_MAX) {
+            FL_TRY(get_asked(tablet, &asked, values, err));
+        }
+    }
+    return asked.count != 0 ? get_asked(tablet, &asked, values, err) : 0;
+}
+
+fluss_code_t fl_kv_tablet_get_many(fl_kv_tablet *tablet, const fl_slice *keys, size_t count,
+                                   fl_kv_value *values, fluss_error_t *err)
+{
+    memset(values, 0, count * sizeof(*values));
+    const fluss_code_t rc = get_many(tablet, keys, count, values, err);
+    for (size_t i = 0; rc != 0 && i < count; i++) {
+        fl_free(values[i].data);
+        values[i] = (fl_kv_value){0};
+    }
+    return rc;
 }
 
 /* The least key that is greater than all keys with this prefix. The tablet's own prefix never is

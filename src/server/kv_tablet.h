@@ -111,6 +111,11 @@ int64_t fl_kv_tablet_row_count(const fl_kv_tablet *tablet);
 /** The stored value of a key: schema id and row. @param value gives (fl_free); NULL: no such row */
 FLUSS_CHECKED fluss_code_t fl_kv_tablet_get(fl_kv_tablet *tablet, fl_slice key, uint8_t **value,
                                             size_t *size, fluss_error_t *err);
+/** The same of many keys, which the store is asked for together. @param values count of them; all
+ * absent after an error */
+FLUSS_CHECKED fluss_code_t fl_kv_tablet_get_many(fl_kv_tablet *tablet, const fl_slice *keys,
+                                                 size_t count, fl_kv_value *values,
+                                                 fluss_error_t *err);
 /** Add rows of nulls, with their auto-increment values, for keys that have none. @param appended as
  * of a put; the rows can be read once everything below log_end_offset is committed */
 FLUSS_CHECKED fluss_code_t fl_kv_tablet_insert_missing(fl_kv_tablet *tablet, const fl_slice *keys,

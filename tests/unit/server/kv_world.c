@@ -15,6 +15,8 @@ static char *copy_text(fl_arena *arena, const char *text)
 
 /* ---- the table ---- */
 
+enum { MANY_TIMES = 5 };
+
 static fl_schema *build_schema(const world *w)
 {
     const char *columns[COLUMN_COUNT_MAX + 1] = {0};
@@ -368,6 +370,25 @@ static void check_gets(const world *w)
     }
 }
 
+/* Many keys at once, more than the store is asked for together. */
+static void check_gets_of_many(const world *w)
+{
+    fl_slice keys[KEY_COUNT * MANY_TIMES];
+    fl_kv_value values[KEY_COUNT * MANY_TIMES];
+    for (size_t i = 0; i < FL_COUNT_OF(keys); i++) {
+        keys[i] = w->encoded_keys[i % KEY_COUNT];
+    }
+    OK(fl_kv_tablet_get_many(w->tablet, keys, FL_COUNT_OF(keys), values, &error));
+    for (size_t i = 0; i < FL_COUNT_OF(keys); i++) {
+        const model_row wanted = w->committed[i % KEY_COUNT];
+        assert_int_equal(values[i].found, wanted != NULL);
+        if (values[i].found) {
+            check_value(w, "lookup of many", fl_slice_of(values[i].data, values[i].size), wanted);
+        }
+        fl_free(values[i].data);
+    }
+}
+
 static int compare_bytes(fl_slice a, fl_slice b)
 {
     const size_t size = a.size < b.size ? a.size : b.size;
@@ -551,5 +572,6 @@ void world_check(world *w)
         }
     }
     check_gets(w);
+    check_gets_of_many(w);
     world_check_scans(w);
 }
