@@ -2,6 +2,7 @@
 /* The command `fluss`: finds the subcommand and runs it. */
 #include <fcntl.h>
 #include <fluss/fluss.h>
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -78,6 +79,8 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     fill_standard_streams();
+    /* Tables are UTF-8 like JSON, wherever it runs: without this, what is not ASCII is escaped. */
+    (void)setlocale(LC_CTYPE, "C.UTF-8");
     if (argc < 2) {
         return usage(stderr);
     }

@@ -145,6 +145,15 @@ def test_lookup_in_a_log_table_is_refused(fluss):
 # ---- errors that help ----
 
 
+def test_table_shows_letters_of_any_alphabet_and_escapes_control_characters(fluss):
+    fluss("create-table", "fluss.words", "word STRING, n INT")
+    fluss(
+        "append", "fluss.words", stdin=lines([{"word": "\u00e4\u6f22", "n": 1}, {"word": "a\x1b"}])
+    )
+    shown = fluss("scan", "fluss.words").splitlines()
+    assert (shown[1].split(), shown[2].split()) == (["\u00e4\u6f22", "1"], ["a\\x1b"])
+
+
 def test_missing_partition_is_named(fluss):
     fluss("create-table", "fluss.ev", "id INT, day STRING", "--partitioned-by", "day")
     row = lines([{"id": 1, "day": "2031"}])
