@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts the command `fluss` that came with the wheel."""
+"""Starts the command `fluss` that came with the wheel, or was built for an editable install."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ import os
 import sys
 from pathlib import Path
 
+from . import _core
+
 
 def main() -> None:
     """Become the command, with this program's arguments."""
-    command = str(Path(__file__).resolve().parent / "fluss")
+    here = Path(_core.__file__).resolve().parent
+    places = [here / "fluss", here.parent.parent / "fluss"]
+    command = str(next((place for place in places if place.is_file()), places[0]))
     os.execv(command, [command, *sys.argv[1:]])

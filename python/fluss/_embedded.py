@@ -31,7 +31,7 @@ class _Error(ctypes.Structure):
 
 def _places() -> list[str]:
     """Where the library can be: named by the environment, in the wheel, in a build, installed."""
-    here = Path(__file__).resolve().parent
+    here = Path(_core.__file__).resolve().parent  # of an editable install the build, as in a build
     named = os.environ.get("FLUSS_SERVER_LIBRARY")
     built = here.parent.parent / "src" / "server"
     bundled = here.parent / ".libfluss.mesonpy.libs"
