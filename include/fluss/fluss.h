@@ -101,6 +101,7 @@ FLUSS_API void fluss_set_log(fluss_log_fn fn, int level_max, void *user);
 #include "fluss_datum.h"
 #include "fluss_future.h"
 #include "fluss_lookup.h"
+#include "fluss_read.h"
 #include "fluss_scan.h"
 #include "fluss_schema.h"
 #include "fluss_write.h"

@@ -2,7 +2,8 @@
 /* fluss_scan.h - reading logs and changelogs: scanners, records, Arrow batches.
  *
  * A scanner has one consumer at a time: a second call beside one under way is FLUSS_KIND_STATE and
- * changes nothing. Only fluss_scanner_wakeup and fluss_positions are for any thread. */
+ * changes nothing. Only fluss_scanner_wakeup and fluss_positions are for any thread. Reads that end
+ * are in fluss_read.h. */
 #ifndef FLUSS_SCAN_H
 #define FLUSS_SCAN_H
 #include "fluss_types.h"
@@ -151,49 +152,12 @@ FLUSS_API size_t fluss_positions(const fluss_scanner_t *scanner, fluss_position_
  *
  * @param timeout_ms  milliseconds after which the answer is empty; 0: what is here now; < 0:
  *                    without limit
- * @return -> records, or -> batches when opened so. FLUSS_KIND_STATE: another call is under way, or
- *         no subscription; FLUSS_E_LOG_OFFSET_OUT_OF_RANGE: the log begins after the offset
+ * @return -> records, or -> batches when opened so. FLUSS_KIND_STATE: another call is under way, a
+ *         read holds the scanner, or no subscription; FLUSS_E_LOG_OFFSET_OUT_OF_RANGE: the log
+ *         begins after the offset
  * Thread: the consumer. Source: LogScanner.poll.
  */
 FLUSS_API fluss_future_t *fluss_poll(fluss_scanner_t *scanner, int64_t timeout_ms);
-
-/**
- * Read the subscribed buckets up to stop offsets as one Arrow stream, pulled in the caller's
- * thread.
- *
- * @param stop  n first offsets that are not read; NULL: the latest ones now, for all buckets
- * @param out   gives (out->release); holds the scanner until then; release is NULL on failure. The
- *              positions are right once it is released: after the rows that were pulled
- * @return 0; FLUSS_KIND_STATE: another call is under way, or no subscription; FLUSS_KIND_ARGUMENT:
- *         a bucket that is not subscribed
- * Thread: the consumer. Source: ours; RecordBatchLogReader of fluss-rs.
- */
-FLUSS_API fluss_code_t fluss_read(fluss_scanner_t *scanner, const fluss_position_t *stop, size_t n,
-                                  struct ArrowArrayStream *out, fluss_error_t *err);
-
-/**
- * Tell why a call on a stream of fluss_read failed, with the code; the stream's get_last_error has
- * the text alone.
- *
- * @param stream  borrowed; NULL has no failure
- * @param err     may be NULL
- * @return the code of the last failure; 0: none, or a stream of another maker
- * Thread: the consumer. Source: ours.
- */
-FLUSS_API fluss_code_t fluss_read_error(const struct ArrowArrayStream *stream, fluss_error_t *err);
-
-/**
- * Pull from a stream of fluss_read, as its get_next does, but within a limit of time.
- *
- * @param stream      borrowed
- * @param timeout_ms  milliseconds; < 0: without limit
- * @param batch       gives (batch->release); its release is NULL at the end of the rows
- * @return 0; FLUSS_KIND_TIMEOUT: no rows in time, nothing is lost, pull again; FLUSS_KIND_ARGUMENT:
- *         not a stream of fluss_read
- * Thread: the consumer. Source: ours.
- */
-FLUSS_API fluss_code_t fluss_read_next(struct ArrowArrayStream *stream, int64_t timeout_ms,
-                                       struct ArrowArray *batch, fluss_error_t *err);
 
 /**
  * Read rows of one bucket at once.
@@ -210,7 +174,7 @@ FLUSS_API fluss_future_t *fluss_scan_bucket(fluss_table_t *table, fluss_bucket_t
 
 /**
  * End a waiting poll now, with what there is; a fluss_read that waits for the server, with
- * FLUSS_KIND_CANCELLED. Without either, the next poll ends at once.
+ * FLUSS_KIND_CANCELLED. Without either, the next of them ends so at once.
  *
  * Thread: any. Source: LogScanner.wakeup.
  */

@@ -139,6 +139,7 @@ typedef struct fluss_writer fluss_writer_t;
 typedef struct fluss_prepared fluss_prepared_t;
 typedef struct fluss_lookup fluss_lookup_t;
 typedef struct fluss_scanner fluss_scanner_t;
+typedef struct fluss_read fluss_read_t;
 typedef struct fluss_pred fluss_pred_t;
 typedef struct fluss_future fluss_future_t;
 typedef struct fluss_queue fluss_queue_t;

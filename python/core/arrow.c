@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrow data by the PyCapsule protocol: batches that came from the server, and streams of them.
- * pyarrow, polars, DuckDB, pandas and nanoarrow take either without a copy. */
+/* Arrow data by the PyCapsule protocol: batches that came from the server, and streams of the
+ * user's. pyarrow, polars, DuckDB, pandas and nanoarrow take either without a copy. */
 #include <stdlib.h>
 
 #include "core.h"
@@ -292,107 +292,53 @@ PyType_Spec fc_batch_spec = {
 typedef struct fc_stream {
     PyObject_HEAD fc_state *state;
     struct ArrowArrayStream stream;
-    PyObject *keep;
-    bool is_foreign; /* made by another library */
-    bool is_pulling; /* a thread is in the stream, without the interpreter lock */
-    bool is_closing; /* that thread is to release the stream */
 } fc_stream;
-
-PyObject *fc_stream_new(fc_state *state, struct ArrowArrayStream *stream, PyObject *keep)
-{
-    fc_stream *self = (fc_stream *)PyType_GenericAlloc(state->stream_type, 0);
-    if (self == NULL) {
-        stream->release(stream);
-        return NULL;
-    }
-    self->state = state;
-    self->stream = *stream;
-    self->keep = Py_NewRef(keep);
-    self->is_foreign = keep == Py_None; /* ours keep their scanner */
-    return (PyObject *)self;
-}
 
 PyObject *fc_stream_open(PyObject *module, PyObject *capsule)
 {
     struct ArrowArrayStream *stream = pointer_in(capsule, "arrow_array_stream");
+    fc_state *state = fc_state_of(module);
     if (stream == NULL) {
         return NULL;
     }
     if (stream->release == NULL) {
-        return fc_refuse(fc_state_of(module), "the Arrow stream was handed over already");
+        return fc_refuse(state, "the Arrow stream was handed over already");
     }
-    struct ArrowArrayStream moved = *stream;
-    stream->release = NULL;
-    return fc_stream_new(fc_state_of(module), &moved, Py_None);
+    fc_stream *self = (fc_stream *)PyType_GenericAlloc(state->stream_type, 0);
+    if (self != NULL) {
+        self->state = state;
+        self->stream = *stream;
+        stream->release = NULL;
+    }
+    return (PyObject *)self;
+}
+
+PyObject *fc_stream_capsule(struct ArrowArrayStream *stream)
+{
+    struct ArrowArrayStream *moved = malloc(sizeof(*moved));
+    PyObject *capsule = NULL;
+    if (moved != NULL) {
+        *moved = *stream;
+        capsule = PyCapsule_New(moved, "arrow_array_stream", stream_capsule_died);
+    }
+    if (capsule == NULL) {
+        stream->release(stream);
+        free(moved);
+        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    }
+    return capsule;
 }
 
 static PyObject *stream_failed(fc_stream *self)
 {
-    fluss_error_t err;
-    if (fluss_read_error(&self->stream, &err) != 0) {
-        return fc_raise(self->state, &err);
-    }
     const char *text = self->stream.get_last_error(&self->stream);
     return fc_refuse(self->state, "%s", text == NULL ? "the stream failed" : text);
-}
-
-static bool stream_is_open(const fc_stream *self)
-{
-    if (self->stream.release == NULL) {
-        fc_refuse(self->state, "the stream was handed over already");
-        return false;
-    }
-    if (self->is_pulling) {
-        fc_refuse(self->state, "another thread reads from the stream");
-        return false;
-    }
-    return true;
-}
-
-static void stream_release(fc_stream *self)
-{
-    struct ArrowArrayStream stream = self->stream;
-    self->stream.release = NULL;
-    Py_BEGIN_ALLOW_THREADS stream.release(&stream);
-    Py_END_ALLOW_THREADS
-}
-
-/* Wait for the next batch in slices, between which signals are handled. Returns -1 with an
- * exception; a batch that is released: the end. */
-static int stream_pull(fc_stream *self, struct ArrowArray *array)
-{
-    enum { SLICE_MS = 100 };
-    fluss_error_t err = {0};
-    fluss_code_t rc;
-    bool is_raised;
-    self->is_pulling = true;
-    do {
-        Py_BEGIN_ALLOW_THREADS rc = self->is_foreign
-                                        ? self->stream.get_next(&self->stream, array)
-                                        : fluss_read_next(&self->stream, SLICE_MS, array, &err);
-        Py_END_ALLOW_THREADS is_raised = rc != 0 && PyErr_CheckSignals() != 0;
-    } while (rc != 0 && err.kind == FLUSS_KIND_TIMEOUT && err.code == FLUSS_E_CLIENT &&
-             !is_raised && !self->is_closing);
-    self->is_pulling = false;
-    if (rc != 0 && !is_raised && !self->is_closing) {
-        (void)(self->is_foreign ? stream_failed(self) : fc_raise(self->state, &err));
-    }
-    if (self->is_closing) {
-        stream_release(self);
-    }
-    if (rc != 0 && !PyErr_Occurred()) {
-        fc_refuse(self->state, "the stream was closed");
-    }
-    return rc == 0 ? 0 : -1;
 }
 
 static PyObject *stream_schema(fc_stream *self, PyObject *unused)
 {
     (void)unused;
     struct ArrowSchema schema;
-    if (!stream_is_open(self)) {
-        return NULL;
-    }
     if (self->stream.get_schema(&self->stream, &schema) != 0) {
         return stream_failed(self);
     }
@@ -405,18 +351,14 @@ static PyObject *stream_next_batch(fc_stream *self, PyObject *unused)
     (void)unused;
     struct ArrowArray array;
     struct ArrowSchema schema;
-    if (!stream_is_open(self)) {
-        return NULL;
-    }
-    if (stream_pull(self, &array) != 0) {
-        return NULL;
+    int rc;
+    Py_BEGIN_ALLOW_THREADS rc = self->stream.get_next(&self->stream, &array);
+    Py_END_ALLOW_THREADS if (rc != 0)
+    {
+        return stream_failed(self);
     }
     if (array.release == NULL) {
         Py_RETURN_NONE;
-    }
-    if (self->stream.release == NULL) { /* closed meanwhile */
-        array.release(&array);
-        return fc_refuse(self->state, "the stream was closed");
     }
     if (self->stream.get_schema(&self->stream, &schema) != 0) {
         array.release(&array);
@@ -425,56 +367,17 @@ static PyObject *stream_next_batch(fc_stream *self, PyObject *unused)
     return fc_batch_new(self->state, &schema, &array, NULL, 0);
 }
 
-static PyObject *stream_arrow_stream(fc_stream *self, PyObject *args, PyObject *keywords)
-{
-    static char *names[] = {"requested_schema", NULL};
-    PyObject *requested = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O", names, &requested) ||
-        !stream_is_open(self)) {
-        return NULL;
-    }
-    struct ArrowArrayStream *moved = malloc(sizeof(*moved));
-    if (moved == NULL) {
-        return PyErr_NoMemory();
-    }
-    *moved = self->stream;
-    PyObject *capsule = PyCapsule_New(moved, "arrow_array_stream", stream_capsule_died);
-    if (capsule == NULL) {
-        free(moved);
-        return NULL;
-    }
-    self->stream.release = NULL;
-    return capsule;
-}
-
-static PyObject *stream_close(fc_stream *self, PyObject *unused)
-{
-    (void)unused;
-    if (self->is_pulling) {
-        self->is_closing = true;
-    } else if (self->stream.release != NULL) {
-        stream_release(self);
-    }
-    Py_RETURN_NONE;
-}
-
 static void stream_dealloc(fc_stream *self)
 {
     PyTypeObject *type = Py_TYPE((PyObject *)self);
-    if (self->stream.release != NULL) {
-        self->stream.release(&self->stream);
-    }
-    Py_XDECREF(self->keep);
+    self->stream.release(&self->stream);
     PyObject_Free(self);
     Py_DECREF(type);
 }
 
 static PyMethodDef stream_methods[] = {
-    {"__arrow_c_stream__", METHOD(stream_arrow_stream), METH_VARARGS | METH_KEYWORDS,
-     "The stream, as a capsule; once."},
     {"__arrow_c_schema__", METHOD(stream_schema), METH_NOARGS, "The schema, as a capsule."},
     {"next_batch", METHOD(stream_next_batch), METH_NOARGS, "The next batch; None at the end."},
-    {"close", METHOD(stream_close), METH_NOARGS, "Stop reading."},
     {0},
 };
 

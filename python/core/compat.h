@@ -8,6 +8,7 @@
 #define FLUSS_CORE_COMPAT_H
 #include <Python.h>
 #include <stdbool.h>
+#include <structmember.h>
 
 #if Py_LIMITED_API + 0 < 0x030a0000
 /* Exported by 3.9; of the stable interface from 3.10 on. */

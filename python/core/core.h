@@ -26,6 +26,7 @@ typedef enum {
     FC_SCHEMA,
     FC_DESC,
     FC_SCANNER,
+    FC_READ,
     FC_CONFIG,
     FC_LOOKUP,
     FC_PREPARED,
@@ -263,7 +264,7 @@ typedef struct fc_future {
     fc_result_kind kind;
     fc_status status;
     char blocking, is_watched;
-    char is_stoppable;      /* promise: a signal that ends a wait for it cancels it */
+    char is_stoppable;      /* a signal that ends a wait for it cancels it */
     char is_told;           /* somebody knows that it is ready: it can't be cancelled any more */
     unsigned long resolver; /* RESOLVING: the thread that is at it */
     size_t count;           /* LOOKUP_MANY: keys */
@@ -272,6 +273,8 @@ typedef struct fc_future {
     PyObject *context;      /* the codec of records; of an ack: what is known of it */
     PyObject *keep;         /* handle that the call needs to live */
     PyObject *callbacks;    /* list of (function, context, reference to a loop or None), or NULL */
+    PyObject *on_cancel;    /* promise: called at once when it is cancelled, or NULL */
+    PyObject *references;   /* weak ones */
 } fc_future;
 
 typedef struct fc_loop {
@@ -303,6 +306,10 @@ int fc_callback_check(const fc_state *state, PyObject *function, PyObject *conte
 /** Forget those of a list of callbacks that are this function. @return how many; -1: an exception
  */
 Py_ssize_t fc_callbacks_remove(PyObject *list, PyObject *function);
+/** The result of a future that has ended, or NULL with its exception. */
+PyObject *fc_future_give(fc_future *self);
+/* await.c */
+PyObject *fc_future_await(fc_future *self);
 /* loop.c */
 PyObject *fc_running_loop(fc_state *state); /* new reference; None: none */
 /** The queue of a loop, made on first use; NULL without exception: the loop can't have one. */
@@ -331,7 +338,7 @@ PyObject *fc_batch_new(fc_state *state, struct ArrowSchema *schema, struct Arrow
                        const fluss_position_t *first, int64_t last_offset); /* takes both */
 PyObject *fc_batch_of_capsules(PyObject *module, PyObject *args);
 PyObject *fc_arrow_schema_capsule(struct ArrowSchema *schema); /* takes */
-PyObject *fc_stream_new(fc_state *state, struct ArrowArrayStream *stream, PyObject *keep);
+PyObject *fc_stream_capsule(struct ArrowArrayStream *stream);  /* takes */
 /** arrow_fields(schema capsule) -> [(name or None, format)] of a struct's columns */
 PyObject *fc_arrow_fields(PyObject *module, PyObject *capsule);
 /** open_stream(stream capsule) -> Stream: takes what is in the capsule */
@@ -352,5 +359,5 @@ PyObject *fc_handle_new(fc_state *state, fluss_future_t *ack); /* takes; NULL: d
 
 /* ---- method tables, put together in module.c ---- */
 extern PyMethodDef fc_admin_methods[], fc_admin_call_methods[], fc_schema_methods[];
-extern PyMethodDef fc_scan_methods[], fc_write_methods[], fc_log_methods[];
+extern PyMethodDef fc_scan_methods[], fc_read_methods[], fc_write_methods[], fc_log_methods[];
 #endif

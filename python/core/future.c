@@ -8,6 +8,7 @@
  * A loop that waits has a slot in its queue (loop.c), which holds the future. One future can be in
  * one queue; others that wait for it are told by a thread of their own, which is rare. */
 #include <sched.h>
+#include <stddef.h>
 #include <unistd.h>
 
 #include "core.h"
@@ -124,6 +125,7 @@ static void settle(fc_future *self, fc_status status, PyObject *value)
     Py_CLEAR(self->context);
     Py_CLEAR(self->convert);
     Py_CLEAR(self->keep);
+    Py_CLEAR(self->on_cancel);
     if (self->lock != NULL) {
         PyThread_release_lock(self->lock);
     }
@@ -211,7 +213,7 @@ PyObject *fc_future_completed(fc_state *state)
     return (PyObject *)self;
 }
 
-static PyObject *give(fc_future *self)
+PyObject *fc_future_give(fc_future *self)
 {
     if (self->status == FC_DONE) {
         return Py_NewRef(self->value);
@@ -231,8 +233,8 @@ static PyObject *give(fc_future *self)
 
 static PyObject *future_cancel(fc_future *self, PyObject *args, PyObject *keywords);
 
-/* Cancel work that is of no use to anybody else; the exception of the signal stays. */
-static void stop_promise(fc_future *self)
+/* Cancel what is of no use to anybody else; the exception of the signal stays. */
+static void stop_if_wanted(fc_future *self)
 {
     PyObject *type, *error, *traceback;
     PyErr_Fetch(&type, &error, &traceback);
@@ -265,7 +267,7 @@ static int wait_promise(fc_future *self, int64_t timeout_ms)
         }
         Py_END_ALLOW_THREADS if (PyErr_CheckSignals() != 0)
         {
-            stop_promise(self);
+            stop_if_wanted(self);
             return -1;
         }
     }
@@ -291,6 +293,7 @@ static int wait_ready(fc_future *self, int64_t timeout_ms)
         atomic_fetch_sub(&self->waiters, 1);
         Py_END_ALLOW_THREADS if (PyErr_CheckSignals() != 0)
         {
+            stop_if_wanted(self);
             return -1;
         }
         if (rc != 0 && err.kind != FLUSS_KIND_TIMEOUT && !fc_future_is_ready(self) &&
@@ -322,7 +325,7 @@ static int wait_and_resolve(fc_future *self, PyObject *args, PyObject *keywords)
 
 static PyObject *future_result(fc_future *self, PyObject *args, PyObject *keywords)
 {
-    return wait_and_resolve(self, args, keywords) == 0 ? give(self) : NULL;
+    return wait_and_resolve(self, args, keywords) == 0 ? fc_future_give(self) : NULL;
 }
 
 static PyObject *future_exception(fc_future *self, PyObject *args, PyObject *keywords)
@@ -331,7 +334,7 @@ static PyObject *future_exception(fc_future *self, PyObject *args, PyObject *key
         return NULL;
     }
     if (self->status == FC_CANCELLED) {
-        return give(self);
+        return fc_future_give(self);
     }
     return Py_NewRef(self->status == FC_FAILED ? self->value : Py_None);
 }
@@ -349,6 +352,17 @@ static PyObject *future_cancelled(fc_future *self, PyObject *unused)
     return PyBool_FromLong(self->status == FC_CANCELLED);
 }
 
+/* Have the work behind a promise end. Takes the function, which may be NULL. */
+static void tell_work(PyObject *on_cancel)
+{
+    PyObject *done = on_cancel == NULL ? NULL : PyObject_CallObject(on_cancel, NULL);
+    if (on_cancel != NULL && done == NULL) {
+        PyErr_WriteUnraisable(on_cancel);
+    }
+    Py_XDECREF(done);
+    Py_XDECREF(on_cancel);
+}
+
 static PyObject *future_cancel(fc_future *self, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"msg", NULL};
@@ -363,7 +377,10 @@ static PyObject *future_cancel(fc_future *self, PyObject *args, PyObject *keywor
         Py_RETURN_FALSE;
     }
     Py_INCREF((PyObject *)self);
+    PyObject *on_cancel = self->on_cancel;
+    self->on_cancel = NULL;
     settle(self, FC_CANCELLED, NULL);
+    tell_work(on_cancel);
     /* An acknowledgement stays with its write, for the next wait(). */
     if (self->pending != NULL && self->kind != FC_RESULT_ACK) {
         fluss_future_t *pending = self->pending;
@@ -505,12 +522,13 @@ static PyObject *future_watch(fc_future *self, PyObject *unused)
 
 /* ---- promises ---- */
 
+/** promise(type, on_cancel=None): where that is given, a signal that ends a wait also cancels. */
 PyObject *fc_future_promise(PyObject *module, PyObject *args)
 {
     PyTypeObject *type;
-    int is_stoppable = 0;
+    PyObject *on_cancel = Py_None;
     fc_state *state = fc_state_of(module);
-    if (!PyArg_ParseTuple(args, "O!|p", &PyType_Type, &type, &is_stoppable)) {
+    if (!PyArg_ParseTuple(args, "O!|O", &PyType_Type, &type, &on_cancel)) {
         return NULL;
     }
     if (!PyType_IsSubtype(type, state->future_type)) {
@@ -524,7 +542,8 @@ PyObject *fc_future_promise(PyObject *module, PyObject *args)
     self->state = state;
     self->kind = FC_RESULT_PROMISE;
     self->pid = getpid();
-    self->is_stoppable = is_stoppable != 0;
+    self->is_stoppable = on_cancel != Py_None;
+    set_reference(&self->on_cancel, on_cancel);
     self->lock = PyThread_allocate_lock();
     if (self->lock == NULL) {
         Py_XDECREF((PyObject *)self);
@@ -561,15 +580,17 @@ static PyObject *future_set_exception(fc_future *self, PyObject *error)
     return complete_promise(self, FC_FAILED, error);
 }
 
-/** rebind(type, future, convert): the call under way, as a future of another type. */
+/** rebind(type, future, convert, stoppable=False): the call under way, as a future of another type.
+ * `stoppable`: a signal that ends a wait also cancels. */
 PyObject *fc_future_rebind(PyObject *module, PyObject *args)
 {
     fc_state *state = fc_state_of(module);
     PyTypeObject *type;
     fc_future *from;
     PyObject *convert;
-    if (!PyArg_ParseTuple(args, "O!O!O", &PyType_Type, &type, state->future_type, &from,
-                          &convert)) {
+    int is_stoppable = 0;
+    if (!PyArg_ParseTuple(args, "O!O!O|p", &PyType_Type, &type, state->future_type, &from, &convert,
+                          &is_stoppable)) {
         return NULL;
     }
     fc_future *self = (fc_future *)PyType_GenericAlloc(type, 0);
@@ -582,103 +603,13 @@ PyObject *fc_future_rebind(PyObject *module, PyObject *args)
     self->pending = from->pending;
     self->context = from->context;
     self->keep = from->keep;
+    self->is_stoppable = is_stoppable != 0;
     set_reference(&self->convert, convert);
     from->pending = NULL;
     from->context = NULL;
     from->keep = NULL;
     return (PyObject *)self;
 }
-
-/* ---- await ---- */
-
-typedef struct fc_await {
-    PyObject_HEAD fc_future *future;
-} fc_await;
-
-static PyObject *future_await(fc_future *self)
-{
-    fc_await *await = (fc_await *)PyType_GenericAlloc(self->state->await_type, 0);
-    if (await != NULL) {
-        await->future = (fc_future *)Py_NewRef((PyObject *)self);
-    }
-    return (PyObject *)await;
-}
-
-static PySendResult await_send(fc_await *self, PyObject *sent, PyObject **result)
-{
-    (void)sent;
-    fc_future *future = self->future;
-    if (!fc_future_is_ready(future)) {
-        future->blocking = 1;
-        *result = Py_NewRef((PyObject *)future);
-        return PYGEN_NEXT;
-    }
-    *result = fc_future_resolve(future) == 0 ? give(future) : NULL;
-    return *result == NULL ? PYGEN_ERROR : PYGEN_RETURN;
-}
-
-static PyObject *await_next(fc_await *self)
-{
-    PyObject *result;
-    const PySendResult outcome = await_send(self, Py_None, &result);
-    if (outcome == PYGEN_RETURN) {
-        PyObject *stop = PyObject_CallFunctionObjArgs(PyExc_StopIteration, result, NULL);
-        Py_DECREF(result);
-        if (stop != NULL) {
-            PyErr_SetObject(PyExc_StopIteration, stop);
-            Py_DECREF(stop);
-        }
-        return NULL;
-    }
-    return result;
-}
-
-static PyObject *await_send_method(fc_await *self, PyObject *sent)
-{
-    (void)sent;
-    return await_next(self);
-}
-
-static PyObject *await_self(PyObject *self)
-{
-    return Py_NewRef(self);
-}
-
-static void await_dealloc(fc_await *self)
-{
-    PyTypeObject *type = Py_TYPE((PyObject *)self);
-    Py_XDECREF((PyObject *)self->future);
-    PyObject_Free(self);
-    Py_DECREF(type);
-}
-
-static PyMethodDef await_methods[] = {
-    {"send", (PyCFunction)await_send_method, METH_O, "Go on."},
-    {0},
-};
-
-#define AWAIT_SLOTS                                                                       \
-    {Py_tp_new, fc_refuse_new}, {Py_tp_dealloc, await_dealloc}, {Py_tp_iter, await_self}, \
-        {Py_tp_iternext, await_next},                                                     \
-    {                                                                                     \
-        Py_tp_methods, await_methods                                                      \
-    }
-static PyType_Slot await_slots[] = {AWAIT_SLOTS, {Py_am_send, await_send}, {0, NULL}};
-static PyType_Slot await_slots_before_am_send[] = {AWAIT_SLOTS, {0, NULL}};
-
-PyType_Spec fc_await_spec = {
-    .name = "fluss._core.Await",
-    .basicsize = sizeof(fc_await),
-    .flags = Py_TPFLAGS_DEFAULT,
-    .slots = await_slots,
-};
-
-PyType_Spec fc_await_before_am_send_spec = {
-    .name = "fluss._core.Await",
-    .basicsize = sizeof(fc_await),
-    .flags = Py_TPFLAGS_DEFAULT,
-    .slots = await_slots_before_am_send,
-};
 
 /* ---- the type ---- */
 
@@ -718,6 +649,7 @@ static int future_traverse(fc_future *self, visitproc visit, void *arg)
     Py_VISIT(self->context);
     Py_VISIT(self->keep);
     Py_VISIT(self->callbacks);
+    Py_VISIT(self->on_cancel);
     return 0;
 }
 
@@ -728,6 +660,7 @@ static int future_clear(fc_future *self)
     Py_CLEAR(self->context);
     Py_CLEAR(self->keep);
     Py_CLEAR(self->callbacks);
+    Py_CLEAR(self->on_cancel);
     return 0;
 }
 
@@ -735,6 +668,9 @@ static void future_dealloc(fc_future *self)
 {
     PyTypeObject *type = Py_TYPE((PyObject *)self);
     PyObject_GC_UnTrack(self);
+    if (self->references != NULL) {
+        PyObject_ClearWeakRefs((PyObject *)self);
+    }
     fluss_future_free(self->pending);
     leave_slot(self);
     future_clear(self);
@@ -770,8 +706,13 @@ static PyMethodDef future_methods[] = {
     {0},
 };
 
-static PyGetSetDef future_members[] = {
+static PyGetSetDef future_attributes[] = {
     {"_asyncio_future_blocking", (getter)get_blocking, (setter)set_blocking, NULL, NULL},
+    {0},
+};
+
+static PyMemberDef future_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(fc_future, references), READONLY, NULL},
     {0},
 };
 
@@ -781,9 +722,10 @@ static PyType_Slot future_slots[] = {
     {Py_tp_traverse, future_traverse},
     {Py_tp_clear, future_clear},
     {Py_tp_methods, future_methods},
-    {Py_tp_getset, future_members},
-    {Py_am_await, future_await},
-    {Py_tp_iter, future_await},
+    {Py_tp_getset, future_attributes},
+    {Py_tp_members, future_members},
+    {Py_am_await, fc_future_await},
+    {Py_tp_iter, fc_future_await},
     {Py_tp_getattro, fc_future_getattr},
     {Py_tp_repr, future_repr},
     {Py_tp_doc, "The result of a call that is under way: await it, or ask for result()."},

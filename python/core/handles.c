@@ -5,8 +5,9 @@
 static const char *const handle_names[FC_HANDLE_COUNT] = {
     [FC_CONNECTION] = "fluss.connection", [FC_TABLE] = "fluss.table",
     [FC_SCHEMA] = "fluss.schema",         [FC_DESC] = "fluss.descriptor",
-    [FC_SCANNER] = "fluss.scanner",       [FC_CONFIG] = "fluss.config",
-    [FC_LOOKUP] = "fluss.lookup",         [FC_PREPARED] = "fluss.prepared",
+    [FC_SCANNER] = "fluss.scanner",       [FC_READ] = "fluss.read",
+    [FC_CONFIG] = "fluss.config",         [FC_LOOKUP] = "fluss.lookup",
+    [FC_PREPARED] = "fluss.prepared",
 };
 
 static void release_handle(fc_handle kind, void *handle)
@@ -26,6 +27,9 @@ static void release_handle(fc_handle kind, void *handle)
         break;
     case FC_SCANNER:
         fluss_scanner_free(handle);
+        break;
+    case FC_READ:
+        fluss_read_free(handle);
         break;
     case FC_CONFIG:
         fluss_config_free(handle);

@@ -246,8 +246,8 @@ static int module_exec(PyObject *module)
         return -1;
     }
     PyMethodDef *const tables[] = {module_methods,    fc_admin_methods, fc_admin_call_methods,
-                                   fc_schema_methods, fc_scan_methods,  fc_write_methods,
-                                   fc_log_methods};
+                                   fc_schema_methods, fc_scan_methods,  fc_read_methods,
+                                   fc_write_methods,  fc_log_methods};
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
         if (PyModule_AddFunctions(module, tables[i]) != 0) {
             return -1;

@@ -187,7 +187,6 @@ static PyObject *rows_to_arrow(fc_state *state, const fluss_records_t *records)
 /* What Arrow columns beside the rows are made of: native 64-bit numbers, and one byte a change. */
 typedef struct change_columns {
     PyObject *offsets, *timestamps, *changes; /* bytes */
-    PyObject *buckets;                        /* [(table_id, partition_id, bucket, first row)] */
 } change_columns;
 
 static char *bytes_room(PyObject **bytes, size_t size)
@@ -196,39 +195,25 @@ static char *bytes_room(PyObject **bytes, size_t size)
     return *bytes == NULL ? NULL : PyBytes_AsString(*bytes);
 }
 
-static int add_bucket(PyObject *list, const fluss_bucket_t *bucket, size_t first)
-{
-    PyObject *entry =
-        Py_BuildValue("LLin", (long long)bucket->table_id, (long long)bucket->partition_id,
-                      (int)bucket->bucket, (Py_ssize_t)first);
-    const int rc = entry == NULL ? -1 : PyList_Append(list, entry);
-    Py_XDECREF(entry);
-    return rc;
-}
-
 static int fill_changes(const fluss_records_t *records, size_t count, change_columns *out)
 {
     char *offsets = bytes_room(&out->offsets, count * sizeof(int64_t));
     char *timestamps = bytes_room(&out->timestamps, count * sizeof(int64_t));
     char *changes = bytes_room(&out->changes, count);
-    out->buckets = PyList_New(0);
-    int rc = offsets == NULL || timestamps == NULL || changes == NULL || out->buckets == NULL;
-    fluss_bucket_t current = {0};
-    for (size_t i = 0; rc == 0 && i < count; i++) {
+    if (offsets == NULL || timestamps == NULL || changes == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
         fluss_record_t record;
         fluss_records_get(records, i, &record);
         memcpy(offsets + i * sizeof(int64_t), &record.offset, sizeof(int64_t));
         memcpy(timestamps + i * sizeof(int64_t), &record.timestamp_ms, sizeof(int64_t));
         changes[i] = (char)record.change;
-        if (i == 0 || !same_bucket(&current, &record.bucket)) {
-            current = record.bucket;
-            rc = add_bucket(out->buckets, &current, i);
-        }
     }
-    return rc == 0 ? 0 : -1;
+    return 0;
 }
 
-/* (Batch, offsets, timestamps, changes, buckets); None when there is no record. */
+/* (Batch, offsets, timestamps, changes); None when there is no record. */
 PyObject *fc_changes(fc_state *state, fluss_records_t *records)
 {
     const size_t count = fluss_records_count(records);
@@ -238,15 +223,14 @@ PyObject *fc_changes(fc_state *state, fluss_records_t *records)
         result = Py_NewRef(Py_None);
     } else if (fill_changes(records, count, &columns) == 0) {
         PyObject *batch = rows_to_arrow(state, records);
-        result = batch == NULL ? NULL
-                               : PyTuple_Pack(5, batch, columns.offsets, columns.timestamps,
-                                              columns.changes, columns.buckets);
+        result = batch == NULL
+                     ? NULL
+                     : PyTuple_Pack(4, batch, columns.offsets, columns.timestamps, columns.changes);
         Py_XDECREF(batch);
     }
     Py_XDECREF(columns.offsets);
     Py_XDECREF(columns.timestamps);
     Py_XDECREF(columns.changes);
-    Py_XDECREF(columns.buckets);
     fluss_records_free(records);
     return result;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scanners, bounded reads, limit scans, filters and lookups. */
+/* Scanners, limit scans, filters and lookups. */
 #include "core.h"
 
 /* ---- filters ---- */
@@ -278,28 +278,6 @@ static PyObject *wake_scanner(PyObject *module, PyObject *capsule)
     Py_RETURN_NONE;
 }
 
-/** read(scanner, stops or None) -> Stream: up to the offsets, or to the latest ones now */
-static PyObject *read_scanner(PyObject *module, PyObject *args)
-{
-    fc_state *state = fc_state_of(module);
-    PyObject *capsule, *stops;
-    if (!PyArg_ParseTuple(args, "OO", &capsule, &stops)) {
-        return NULL;
-    }
-    fluss_scanner_t *scanner = fc_unwrap(capsule, FC_SCANNER);
-    size_t count = 0;
-    fluss_position_t *until = NULL;
-    if (scanner == NULL || (stops != Py_None && (until = fc_positions(stops, &count)) == NULL)) {
-        return NULL;
-    }
-    struct ArrowArrayStream stream;
-    fluss_error_t err;
-    fluss_code_t rc;
-    Py_BEGIN_ALLOW_THREADS rc = fluss_read(scanner, until, count, &stream, &err);
-    Py_END_ALLOW_THREADS PyMem_Free(until);
-    return rc == 0 ? fc_stream_new(state, &stream, capsule) : fc_raise(state, &err);
-}
-
 /** scan_bucket(table, (table_id, partition_id, bucket), limit, names or None) -> future of batches
  */
 static PyObject *scan_bucket(PyObject *module, PyObject *args)
@@ -419,7 +397,6 @@ PyMethodDef fc_scan_methods[] = {
     {"poll", poll_scanner, METH_VARARGS, NULL},
     {"poll_changes", poll_changes, METH_VARARGS, NULL},
     {"wake", wake_scanner, METH_O, NULL},
-    {"read", read_scanner, METH_VARARGS, NULL},
     {"scan_bucket", scan_bucket, METH_VARARGS, NULL},
     {"open_lookup", open_lookup, METH_VARARGS, NULL},
     {"lookup", lookup, METH_VARARGS, NULL},

@@ -113,6 +113,11 @@ def require_library(name: str, method: str) -> None:
         )
 
 
+def to_pandas(table: Any) -> Any:
+    """A pandas.DataFrame of a pyarrow.Table."""
+    return table.to_pandas()
+
+
 def to_polars(table: Any) -> Any:
     """A polars.DataFrame of a pyarrow.Table."""
     import polars
@@ -134,26 +139,25 @@ def _change_fields() -> list:
     ]
 
 
-def changes_to_table(parts: list, schema: Any, ends: dict | None = None) -> Any:
+def changes_to_table(parts: list, schema: Any) -> Any:
     """Changes as the extension gives them, as one pyarrow.Table.
 
     Args:
         schema: of the table's columns.
-        ends: by (table_id, partition_id, bucket), offsets from which on changes are left out.
     """
     import pyarrow
 
     whole = pyarrow.schema([*_change_fields(), *schema])
-    tables = [_changes_of(part, whole, ends) for part in parts]
+    tables = [_changes_of(part, whole) for part in parts]
     if not tables:
         return whole.empty_table()
     return pyarrow.concat_tables(tables, promote_options="default")
 
 
-def _changes_of(part: tuple, schema: Any, ends: dict | None) -> Any:
+def _changes_of(part: tuple, schema: Any) -> Any:
     import pyarrow
 
-    batch, offsets, timestamps, changes, buckets = part
+    batch, offsets, timestamps, changes = part
     rows = to_batch(batch)
     count = rows.num_rows
 
@@ -166,17 +170,7 @@ def _changes_of(part: tuple, schema: Any, ends: dict | None) -> Any:
         numbers(schema.field("_commit_timestamp").type, timestamps),
     ]
     fields = [*_change_fields(), *rows.schema]
-    table = pyarrow.Table.from_arrays([*beside, *rows.columns], schema=pyarrow.schema(fields))
-    if ends is None:
-        return table
-    import pyarrow.compute
-
-    kept = []
-    firsts = [entry[3] for entry in buckets] + [count]
-    for entry, first, end in zip(buckets, firsts, firsts[1:]):
-        piece = table.slice(first, end - first)
-        kept.append(piece.filter(pyarrow.compute.field("_log_offset") < ends[entry[:3]]))
-    return pyarrow.concat_tables(kept)
+    return pyarrow.Table.from_arrays([*beside, *rows.columns], schema=pyarrow.schema(fields))
 
 
 def merge(batches: list) -> Any:

@@ -20,7 +20,6 @@ class Committing(_Answer):
     """The part of a LogScanner that has to do with committed offsets."""
 
     _table: Any
-    _reading: Any
     _finished: dict[TableBucket, int]
     _store: Any
     _storing: Any
@@ -48,13 +47,14 @@ class Committing(_Answer):
         self._require_no_reader()
         self._open_handle()
         given = None if offsets is None else self._given(offsets)
-        read = self._reading
-        if given is None and (read is None or FlussFuture.done(read)):
+        read = self._under_way()
+        pending = None if read is None else read.future()
+        if given is None and pending is None:
             given = self._reached()
 
         def work() -> dict[TableBucket, int]:
             if given is None:
-                wait_for(read)
+                wait_for(pending)
             reached = self._reached() if given is None else given
             kept = self._in_numbers(reached)
             self._offsets().save(name, kept)
@@ -112,7 +112,7 @@ class Committing(_Answer):
         """Work with committed offsets in a thread, after what was begun before."""
         before = self._storing
 
-        def in_order(_future: Any) -> Any:
+        def in_order() -> Any:
             wait_for(before)
             return work()
 

@@ -14,7 +14,7 @@ from .errors import FlussError
 _BAR_AFTER_S = 1.0
 
 
-def require_progress(progress: Progressing) -> Progressing:
+def require_progress(progress: Progressing) -> None:
     """TypeError for what is no wish for progress."""
     if progress is not None and not isinstance(progress, bool) and not callable(progress):
         raise TypeError(
@@ -22,7 +22,6 @@ def require_progress(progress: Progressing) -> Progressing:
         )
     if progress is True and not is_installed("tqdm"):
         raise FlussError("progress=True draws a bar with tqdm, which is not installed")
-    return progress
 
 
 def _is_terminal() -> bool:
@@ -58,19 +57,24 @@ class Progress:
     """Rows that were read, of how many. The total is asked for when something is shown. A bar that
     cannot be drawn, as where stderr is closed, stops no read."""
 
-    def __init__(
-        self, wanted: Progressing, count_rows: Callable[[], int], title: str, unit: str = "row"
-    ) -> None:
+    def __init__(self, wanted: Progressing, title: str, unit: str = "row") -> None:
+        require_progress(wanted)
         self._call = wanted if callable(wanted) else None
         self._draws = wanted is True or (wanted is None and _is_terminal())
         self._due = time.monotonic() + (0 if wanted is True else _BAR_AFTER_S)
-        self._count_rows, self._title, self._unit = count_rows, title, unit
+        self._title, self._unit = title, unit
+        self._count_rows: Callable[[], int] = int
         self._total: int | None = None
         self._bar: Any = None
         self._rows = 0
 
-    def start(self) -> None:
+    def is_wanted(self) -> bool:
+        """Whether there is, or may be, somebody to tell."""
+        return self._call is not None or self._draws
+
+    def start(self, count_rows: Callable[[], int]) -> None:
         """Call once before the first row, so that a callback knows the total from the start."""
+        self._count_rows = count_rows
         if self._call is not None:
             self.advance(0)
 

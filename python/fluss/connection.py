@@ -9,6 +9,7 @@ import time
 import weakref
 
 from . import _core, _logging
+from ._handles import Managed, Uncopied
 from ._typing import Any
 from .admin import FlussAdmin
 from .config import Config
@@ -54,7 +55,7 @@ atexit.register(_at_exit)
 os.register_at_fork(after_in_child=_after_fork)
 
 
-class FlussConnection(_Answer):
+class FlussConnection(Managed, Uncopied, _Answer):
     """A connection to a cluster, or to an embedded server.
 
     Example:
@@ -62,6 +63,8 @@ class FlussConnection(_Answer):
         async with await FlussConnection.create(config) as connection:
             print(await connection.get_admin().list_databases())
     """
+
+    _another = "FlussConnection.create()"
 
     @staticmethod
     def create(config: Config | None = None, **settings: Any) -> FlussFuture:
@@ -152,29 +155,7 @@ class FlussConnection(_Answer):
         and `type`, and `value`, or `count` and `sum` of a histogram; what it has not is None."""
         return _core.metrics(self._handle)
 
-    def __enter__(self) -> FlussConnection:
-        return self
-
-    def __exit__(self, exc_type: Any = None, exc_value: Any = None, traceback: Any = None) -> bool:
-        try:
-            self.close()
-        except FlussError:
-            if exc_type is None:
-                raise
-        return False
-
-    async def __aenter__(self) -> FlussConnection:
-        return self
-
-    async def __aexit__(
-        self, exc_type: Any = None, exc_value: Any = None, traceback: Any = None
-    ) -> bool:
-        try:
-            await self.close()
-        except FlussError:
-            if exc_type is None:
-                raise
-        return False
+    _leave = _start_leaving = close
 
     def __repr__(self) -> str:
         return "FlussConnection()"

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Types of fluss.connection: connections."""
 
-from types import TracebackType
 from typing import Any
 
+from ._handles import Managed
 from .admin import FlussAdmin
 from .config import Config
 from .futures import FlussFuture
 from .table import FlussTable
 from .values import TablePath
 
-class FlussConnection:
+class FlussConnection(Managed):
     @staticmethod
     def create(config: Config | None = None, **settings: Any) -> FlussFuture[FlussConnection]: ...
     @staticmethod
@@ -20,17 +20,3 @@ class FlussConnection:
     def close(self) -> FlussFuture[None]: ...
     def metrics(self) -> dict[str, int | dict[str, int]]: ...
     def list_metrics(self) -> list[dict[str, Any]]: ...
-    def __enter__(self) -> FlussConnection: ...
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None = None,
-        exc_value: BaseException | None = None,
-        traceback: TracebackType | None = None,
-    ) -> bool: ...
-    async def __aenter__(self) -> FlussConnection: ...
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None = None,
-        exc_value: BaseException | None = None,
-        traceback: TracebackType | None = None,
-    ) -> bool: ...

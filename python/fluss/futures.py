@@ -233,17 +233,20 @@ class DeferredDict(Deferred):
         return dict
 
 
-def in_thread(kind: type, work: Callable[[Any], Any], stoppable: bool = False) -> Any:
-    """Start work(future) in a thread of its own; a future of that kind for what it returns.
+def in_thread(
+    kind: type, work: Callable[[], Any], on_cancel: Callable[[], None] | None = None
+) -> Any:
+    """Start work in a thread of its own; a future of that kind for what it returns.
 
     Args:
-        stoppable: Ctrl-C, or another signal that ends a wait for the future, cancels it.
+        on_cancel: has the work end; called at once when the future is cancelled, which Ctrl-C, or
+            another signal that ends a wait for it, then does too.
     """
-    promise = _core.promise(kind, stoppable)
+    promise = _core.promise(kind, on_cancel)
 
     def run() -> None:
         try:
-            value = work(promise)
+            value = work()
         except BaseException as error:  # noqa: B036 - it is raised where the future is used
             FlussFuture._set_exception(promise, error)
         else:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from . import _arrow, _core
 from ._arguments import several
+from ._handles import Uncopied
 from ._typing import Any
 from .errors import FlussError
 from .futures import FlussFuture, settled
@@ -39,8 +40,10 @@ def columns_of(table: Any, columns: Sequence[str]) -> None:
         )
 
 
-class Lookuper(_Answer):
+class Lookuper(Uncopied, _Answer):
     """Finds rows by primary key. Lookups that are under way together travel together."""
+
+    _another = "create_lookuper()"
 
     @classmethod
     def _of(cls, table: Any, insert: bool) -> Any:
@@ -96,8 +99,10 @@ class Lookuper(_Answer):
         return f"Lookuper(table={self._table._name()})"
 
 
-class PrefixLookuper(_Answer):
+class PrefixLookuper(Uncopied, _Answer):
     """Finds all rows whose key begins with given values."""
+
+    _another = "create_lookuper()"
 
     @classmethod
     def _of(cls, table: Any, columns: Sequence[str]) -> PrefixLookuper:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from . import _arrow, _core
 from ._arguments import flag, number, numbers
+from ._handles import Uncopied
 from ._progress import Progress, require_progress
 from ._typing import Any, Progressing
 from .errors import FlussError
@@ -78,13 +79,12 @@ class TableScan(_Answer):
         table, names = self._table, self._names()
         pred = None if self._predicate is None else self._predicate._build(table._trees)
         wanted = None if self._columns is None else names
-        as_written = batches and self._fixed is False
+        exact = self._exact
 
-        def open_handle(written: bool) -> Any:
-            return _core.open_scanner(table._handle, batches, written, self._exact, wanted, pred)
+        def open_handle(as_written: bool) -> Any:
+            return _core.open_scanner(table._handle, batches, as_written, exact, wanted, pred)
 
-        aligned = (lambda: open_handle(False)) if as_written else None
-        return LogScanner._of(table, open_handle(as_written), names, batches, aligned)
+        return LogScanner._of(table, open_handle, names, batches, batches and self._fixed is False)
 
     def _create(self, batches: bool) -> FlussFuture:
         if self._limit is not None:
@@ -151,7 +151,7 @@ class TableScan(_Answer):
         names = self._names()
         limit = self._limit or 0
 
-        def work(_future: Any) -> Any:
+        def work() -> Any:
             scanners = [
                 BatchScanner._of(self._table, bucket, limit, names, self._columns)
                 for bucket in self._buckets()
@@ -159,10 +159,10 @@ class TableScan(_Answer):
             schema = self._table._arrow_schema_of(names)
             # How many rows there are is known at the end; a bucket is a step.
             title = self._table._name()
-            shown = Progress(progress, lambda: len(scanners), title, "bucket")
+            shown = Progress(progress, title, "bucket")
             parts = []
             try:
-                shown.start()
+                shown.start(lambda: len(scanners))
                 for pending in [scanner.to_arrow() for scanner in scanners]:
                     parts.append(pending.result())
                     shown.advance(1)
@@ -186,7 +186,7 @@ class TableScan(_Answer):
         if self._table.has_primary_key():
             return self._read_rows(DeferredTable, lambda rows: rows, progress)
         scanner = self._scan_all()
-        if scanner._is_subscribed():
+        if scanner._positions():
             return scanner.to_arrow(progress=progress)
         return scanner._nothing(DeferredTable)
 
@@ -194,9 +194,9 @@ class TableScan(_Answer):
         """The same as one pandas.DataFrame."""
         _arrow.require_library("pandas", "to_pandas")
         if self._table.has_primary_key():
-            return self._read_rows(DeferredFrame, lambda rows: rows.to_pandas(), progress)
+            return self._read_rows(DeferredFrame, _arrow.to_pandas, progress)
         scanner = self._scan_all()
-        if scanner._is_subscribed():
+        if scanner._positions():
             return scanner.to_pandas(progress=progress)
         return scanner._nothing(DeferredFrame)
 
@@ -206,7 +206,7 @@ class TableScan(_Answer):
         if self._table.has_primary_key():
             return self._read_rows(FlussFuture, _arrow.to_polars, progress)
         scanner = self._scan_all()
-        if scanner._is_subscribed():
+        if scanner._positions():
             return scanner.to_polars(progress=progress)
         return scanner._nothing(FlussFuture)
 
@@ -228,16 +228,18 @@ class TableScan(_Answer):
         if self._table.has_primary_key():
             return self.to_arrow().result().__arrow_c_stream__()
         scanner = self._scan_all()
-        if not scanner._is_subscribed():
+        if not scanner._positions():
             return scanner._nothing(DeferredTable).result().__arrow_c_stream__()
-        return _core.read(scanner._handle, None).__arrow_c_stream__()
+        return _core.stream_of(scanner._handle)
 
     def __repr__(self) -> str:
         return f"TableScan(table={self._table._name()})"
 
 
-class BatchScanner(_Answer):
+class BatchScanner(Uncopied, _Answer):
     """Rows of one bucket, read at once."""
+
+    _another = "create_bucket_batch_scanner()"
 
     @classmethod
     def _of(

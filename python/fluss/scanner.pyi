@@ -2,12 +2,12 @@
 """Types of fluss.scanner: log scanners."""
 
 from collections.abc import Callable, Mapping
-from types import TracebackType
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
 
+from ._handles import Managed
 from .futures import (
     FlussFuture,
     _DeferredFrame,
@@ -18,7 +18,7 @@ from .futures import (
 from .records import RecordBatch, ScanRecord, ScanRecords
 from .values import OffsetSpec, TableBucket
 
-class LogScanner:
+class LogScanner(Managed):
     def subscribe(self, bucket_id: int, start_offset: int | OffsetSpec) -> None: ...
     def subscribe_buckets(self, bucket_offsets: Mapping[int, int | OffsetSpec]) -> None: ...
     def subscribe_partition(
@@ -62,17 +62,3 @@ class LogScanner:
     def __aiter__(self) -> LogScanner: ...
     async def __anext__(self) -> ScanRecord | RecordBatch: ...
     def close(self) -> None: ...
-    def __enter__(self) -> LogScanner: ...
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None = None,
-        exc_value: BaseException | None = None,
-        traceback: TracebackType | None = None,
-    ) -> bool: ...
-    async def __aenter__(self) -> LogScanner: ...
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None = None,
-        exc_value: BaseException | None = None,
-        traceback: TracebackType | None = None,
-    ) -> bool: ...

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from . import _arrow, _core
 from ._arguments import numbers
+from ._handles import Uncopied
 from ._typing import Any, Progressing
 from .errors import FlussError
 from .futures import FlussFuture
@@ -17,8 +18,10 @@ from .values import TableBucket, TablePath, _Answer, require
 from .writer import AppendWriter, UpsertWriter
 
 
-class FlussTable(_Answer):
+class FlussTable(Uncopied, _Answer):
     """A table as it was when it was opened."""
+
+    _another = "get_table() of a connection"
 
     @classmethod
     def _of(cls, connection: Any, handle: Any) -> FlussTable:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from . import _arrow, _core, _types
+from ._handles import Managed, Uncopied
 from ._typing import Any
 from .errors import FlussError
 from .futures import FlussFuture, settled
@@ -17,8 +18,10 @@ _UNIT_NAMES = ("s", "ms", "us", "ns")
 _TIMESTAMPS = {_types.CODES[name] for name in ("TIMESTAMP", "TIMESTAMP_LTZ")}
 
 
-class _Writer(_core.Writer):
+class _Writer(Managed, Uncopied, _core.Writer):
     """What append and upsert writers have in common."""
+
+    _another = "create_writer()"
 
     def flush(self) -> FlussFuture:
         """Wait for everything that was written before; fails with the first error of a write
@@ -102,29 +105,11 @@ class _Writer(_core.Writer):
         for batch in checked:
             self._write(batch)
 
-    def __enter__(self):
-        return self
+    def _leave(self) -> None:
+        self.flush().result()
 
-    def __exit__(self, exc_type: Any = None, exc_value: Any = None, traceback: Any = None) -> bool:
-        try:
-            self.flush().result()
-        except FlussError:
-            if exc_type is None:
-                raise
-        return False
-
-    async def __aenter__(self):
-        return self
-
-    async def __aexit__(
-        self, exc_type: Any = None, exc_value: Any = None, traceback: Any = None
-    ) -> bool:
-        try:
-            await self.flush()
-        except FlussError:
-            if exc_type is None:
-                raise
-        return False
+    def _start_leaving(self) -> FlussFuture:
+        return self.flush()
 
 
 def _batches(table: Any) -> Iterator[Any]:

@@ -207,6 +207,18 @@ static fluss_code_t take_chunk(fl_chunk *chunk, struct ArrowSchema *schema,
     return 0;
 }
 
+/* A piece of batches begins with its chunk, and may end before it. */
+static fluss_code_t cut_rows(const fl_piece *piece, struct ArrowArray *array, fluss_error_t *err)
+{
+    if (piece->count == array->length) {
+        return 0;
+    }
+    struct ArrowArray part = {0};
+    FL_TRY(fl_arrow_slice(array, 0, piece->count, &part, err));
+    *array = part;
+    return 0;
+}
+
 fluss_code_t fluss_batches_take(fluss_batches_t *batches, size_t i, struct ArrowSchema *schema,
                                 struct ArrowArray *array, fluss_position_t *first,
                                 int64_t *last_offset, fluss_error_t *err)
@@ -219,16 +231,24 @@ fluss_code_t fluss_batches_take(fluss_batches_t *batches, size_t i, struct Arrow
     if (i >= batches->count) {
         return fl_error_argument(err, "batch %zu of %zu", i, batches->count);
     }
-    fl_chunk *chunk = batches->pieces[i]->chunk;
+    const fl_piece *piece = batches->pieces[i];
+    fl_chunk *chunk = piece->chunk;
     if (chunk->array.release == NULL) {
         return fl_error(err, FLUSS_E_CLIENT, FLUSS_KIND_STATE, "batch %zu was taken already", i);
     }
     FL_TRY(take_chunk(chunk, schema, array, err));
+    if (cut_rows(piece, array, err) != 0) {
+        schema->release(schema);
+        array->release(array);
+        memset(schema, 0, sizeof(*schema));
+        memset(array, 0, sizeof(*array));
+        return FLUSS_E_CLIENT;
+    }
     if (first != NULL) {
         *first = (fluss_position_t){.bucket = chunk->bucket, .offset = chunk->first_offset};
     }
     if (last_offset != NULL) {
-        *last_offset = fl_chunk_offset(chunk, chunk->row_count - 1);
+        *last_offset = fl_chunk_offset(chunk, piece->count - 1);
     }
     return 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Polls: one waits at a time, until something is there, its time is over or it is woken up.
  *
- * What a poll delivers leaves the buckets and moves their positions. When the user never takes the
- * result (a cancelled or dropped future), the pieces come back and the positions with them, as long
- * as nothing else was delivered from the bucket meanwhile. */
+ * What a poll delivers leaves the buckets and moves their positions; of a read it is cut off at the
+ * stop. When the user never takes the result (a cancelled or dropped future), the pieces come back
+ * and the positions with them, as long as nothing else was delivered from the bucket meanwhile. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -49,6 +49,18 @@ typedef struct gathering {
     size_t batches, bytes;
 } gathering;
 
+/* Cut off the rows from an offset on. */
+static void cut_piece(fl_piece *piece, int64_t stop)
+{
+    if (piece->next_offset > stop) {
+        while (piece->count > 0 &&
+               fl_chunk_offset(piece->chunk, piece->from + piece->count - 1) >= stop) {
+            piece->count--;
+        }
+        piece->next_offset = stop;
+    }
+}
+
 /* Lock: held. */
 static void gather_bucket(fl_scanner *scanner, fl_scan_bucket *bucket, gathering *g)
 {
@@ -59,9 +71,12 @@ static void gather_bucket(fl_scanner *scanner, fl_scan_bucket *bucket, gathering
             scanner->is_short = true;
             return;
         }
+        cut_piece(piece, bucket->stop_offset);
         piece->start_offset = bucket->position;
         bucket->position = piece->next_offset;
-        scanner->has_progress = true;
+        if (bucket->position >= bucket->stop_offset) {
+            fl_scanner_forget(scanner, bucket);
+        }
         if (piece->count == 0) {
             fl_pieces_free(piece);
             continue;
@@ -175,8 +190,12 @@ static void free_poll(fl_poll *poll)
     fl_client_unref(client);
 }
 
+/* What it had gathered is there for the next one. No lock held. */
 static void fail_poll(fl_poll *poll, const fluss_error_t *err)
 {
+    if (poll->pieces != NULL) {
+        fl_scanner_give_back(poll->scanner, poll->pieces);
+    }
     fl_future_fail(poll->future, err);
     free_poll(poll);
 }
@@ -192,25 +211,29 @@ static void count_rows(fl_client *client, const fl_piece *pieces)
     fl_metric_add(&client->metrics.batches_read, batches);
 }
 
-/* Hand the pieces over. takes the poll and the pieces. No lock held. */
-static void deliver(fl_poll *poll, fl_piece *pieces)
+fluss_code_t fl_scanner_value(fl_scanner *scanner, fl_client *client, fl_piece *pieces,
+                              fl_value *value, fluss_error_t *err)
 {
-    fl_scanner *scanner = poll->scanner;
-    fl_value value = {.kind = scanner->is_batches ? FL_VALUE_BATCHES : FL_VALUE_RECORDS};
-    fluss_error_t err;
-    fluss_code_t rc;
-    count_rows(poll->client, pieces);
     if (scanner->is_batches) {
         fluss_batches_t *batches = NULL;
-        rc = fl_batches_new(pieces, scanner, poll->client, &batches, &err);
-        value.v.object = batches;
+        FL_TRY(fl_batches_new(pieces, scanner, client, &batches, err));
+        *value = (fl_value){.kind = FL_VALUE_BATCHES, .v.object = batches};
     } else {
         fluss_records_t *records = NULL;
-        rc = fl_records_new(pieces, scanner, poll->client, &records, &err);
-        value.v.object = records;
+        FL_TRY(fl_records_new(pieces, scanner, client, &records, err));
+        *value = (fl_value){.kind = FL_VALUE_RECORDS, .v.object = records};
     }
-    if (rc != 0) {
-        fl_scanner_give_back(scanner, pieces);
+    return 0;
+}
+
+/* Hand over what was gathered. takes the poll. No lock held. */
+static void deliver(fl_poll *poll)
+{
+    fl_value value = {.kind = FL_VALUE_VOID};
+    fluss_error_t err;
+    count_rows(poll->client, poll->pieces);
+    if (poll->wish != FL_WANTS_SETTLED &&
+        fl_scanner_value(poll->scanner, poll->client, poll->pieces, &value, &err) != 0) {
         fail_poll(poll, &err);
         return;
     }
@@ -218,30 +241,57 @@ static void deliver(fl_poll *poll, fl_piece *pieces)
     free_poll(poll);
 }
 
-void fl_scanner_serve(fl_scanner *scanner)
+/* Lock: held. Add what there is to what the poll has. @return failed */
+static bool fill_poll(fl_scanner *scanner, fl_poll *poll, fluss_error_t *err)
 {
-    fl_piece *pieces = NULL;
-    fluss_error_t err;
-    bool is_failed = false;
-    (void)pthread_mutex_lock(&scanner->lock);
-    fl_poll *poll = scanner->poll;
-    bool is_over = poll != NULL && fl_future_is_abandoned(poll->future);
-    if (poll != NULL && !is_over) {
+    fl_piece *pieces;
+    bool is_failed;
+    do {
+        is_failed = take_news(scanner, &pieces, err);
+        *poll->last = pieces;
+        while (*poll->last != NULL) {
+            poll->last = &(*poll->last)->next;
+        }
+    } while (pieces != NULL && poll->wish == FL_WANTS_REST);
+    scanner->leaving = poll->pieces;
+    return is_failed;
+}
+
+/* Lock: held. Whether a poll is over. @param err its code is not 0: that is how */
+static bool ends_poll(fl_scanner *scanner, fl_poll *poll, fluss_error_t *err)
+{
+    const fl_bounds *bounds = scanner->bounds;
+    if (fl_future_is_abandoned(poll->future)) {
+        return true;
+    }
+    if (poll->wish == FL_WANTS_SETTLED && bounds->is_settled) {
+        return true;
+    }
+    if (!fl_read_is_over(scanner)) {
         if (scanner->is_closed) {
-            is_over = is_failed = true;
-            (void)fl_client_closed_error(&err);
-        } else {
-            is_failed = take_news(scanner, &pieces, &err);
-            scanner->leaving = pieces;
-            is_over = pieces != NULL || is_failed || poll->is_immediate || scanner->is_woken ||
-                      (poll->wants_progress && scanner->has_progress) ||
-                      fl_clock_ms() >= poll->deadline_ms;
+            return fl_client_closed_error(err) != 0;
+        }
+        if (bounds != NULL && bounds->end.code != 0) {
+            *err = bounds->end;
+            return true;
+        }
+        if (poll->wish != FL_WANTS_SETTLED && fill_poll(scanner, poll, err)) {
+            return true;
         }
     }
+    return (poll->pieces != NULL && poll->wish == FL_WANTS_ROWS) || fl_read_is_over(scanner) ||
+           poll->is_immediate || scanner->is_woken || fl_clock_ms() >= poll->deadline_ms;
+}
+
+void fl_scanner_serve(fl_scanner *scanner)
+{
+    fluss_error_t err = {0};
+    (void)pthread_mutex_lock(&scanner->lock);
+    fl_poll *poll = scanner->poll;
+    const bool is_over = poll != NULL && ends_poll(scanner, poll, &err);
     if (is_over) {
         scanner->poll = NULL;
         scanner->is_woken = false;
-        scanner->has_progress = false;
         scanner->polled_ms = fl_clock_ms();
     }
     const int64_t deadline_ms = poll != NULL && !is_over ? poll->deadline_ms : INT64_MAX;
@@ -249,10 +299,10 @@ void fl_scanner_serve(fl_scanner *scanner)
     if (deadline_ms != INT64_MAX) {
         fl_scanner_wake_at(scanner, deadline_ms);
     }
-    if (is_over && is_failed) {
+    if (is_over && err.code != 0) {
         fail_poll(poll, &err);
     } else if (is_over) {
-        deliver(poll, pieces);
+        deliver(poll);
     }
 }
 
@@ -285,6 +335,7 @@ static void run_poll(fl_task *task)
     fluss_error_t err = {0};
     fl_poll *stale = NULL;
     (void)pthread_mutex_lock(&scanner->lock);
+    scanner->posted--;
     if (scanner->is_closed) {
         (void)fl_client_closed_error(&err);
     } else if (scanner->poll != NULL && !fl_future_is_abandoned(scanner->poll->future)) {
@@ -316,8 +367,14 @@ static void run_poll(fl_task *task)
     fl_client_unref(client);
 }
 
+bool fl_scanner_is_polled(const fl_scanner *scanner)
+{
+    return scanner->posted > 0 ||
+           (scanner->poll != NULL && !fl_future_is_abandoned(scanner->poll->future));
+}
+
 fluss_future_t *fl_scanner_poll(fl_scanner *scanner, fl_client *client, int64_t timeout_ms,
-                                bool wants_progress)
+                                fl_wish wish)
 {
     fl_poll *poll = fl_calloc(1, sizeof(*poll));
     if (poll == NULL) {
@@ -335,8 +392,12 @@ fluss_future_t *fl_scanner_poll(fl_scanner *scanner, fl_client *client, int64_t 
         .deadline_ms =
             timeout_ms < 0 || timeout_ms > INT64_MAX - now ? INT64_MAX : now + timeout_ms,
         .is_immediate = timeout_ms == 0,
-        .wants_progress = wants_progress,
+        .wish = wish,
     };
+    poll->last = &poll->pieces;
+    (void)pthread_mutex_lock(&scanner->lock);
+    scanner->posted++;
+    (void)pthread_mutex_unlock(&scanner->lock);
     fl_loop_post(client->loop, &poll->task);
     return future;
 }

@@ -6,6 +6,8 @@
  *   fl_fetch         one request to one server, from sending to decoded
  *   fl_chunk         one decoded batch, shared by the results that show parts of it
  *   fl_piece         some rows of a chunk
+ *   fl_bounds        what makes a scanner end: a read is a scanner of its own, with bounds, that
+ *                    was made of the subscriptions of the user's
  *
  * State of a scanner is guarded by its lock, which the loop and users' threads take briefly;
  * futures complete without it. Decoding of large answers runs on pool threads. */
@@ -75,7 +77,8 @@ struct fl_scan_bucket {
     fl_scan_bucket *next;
     const fl_scan_plan *plan;
     fluss_bucket_t id;
-    int64_t position, fetch_offset, stop_offset;
+    int64_t position, fetch_offset;
+    int64_t start_offset, stop_offset; /* of a read; else where it was placed, and none */
     uint64_t generation;
     fl_piece *first, **last;
     size_t buffered_bytes, fetch_bytes_max;
@@ -88,14 +91,39 @@ struct fl_scan_bucket {
     fluss_error_t *failure; /* what it says; NULL: memory was out */
 };
 
+typedef struct fl_resolve_item {
+    fluss_bucket_t bucket;
+    int64_t offset; /* FLUSS_EARLIEST or FLUSS_LATEST; then the number */
+} fl_resolve_item;
+
+/** What a poll waits for. A read also has its end to tell: no rows. */
+typedef enum {
+    FL_WANTS_ROWS,
+    FL_WANTS_REST,   /* of a read: all rows up to its end at once */
+    FL_WANTS_SETTLED /* of a read: nothing but its bounds */
+} fl_wish;
+
 typedef struct fl_poll {
     fl_task task;
     fl_scanner *scanner; /* shares */
     fl_client *client;   /* shares */
     fluss_future_t *future;
     int64_t deadline_ms;
-    bool is_immediate, wants_progress;
+    bool is_immediate;
+    fl_wish wish;
+    fl_piece *pieces, **last; /* REST: what came so far */
 } fl_poll;
+
+/** The bounds of a read. Guarded by its scanner's lock, but for `items` while they are settled. */
+typedef struct fl_bounds {
+    fl_task settling;
+    fl_scanner *scanner;    /* it lies in */
+    fl_resolve_item *items; /* a start and a stop for each bucket, until they are settled */
+    size_t count;           /* of items */
+    bool is_settled;
+    bool holds_origin; /* guarded by the origin's lock */
+    fluss_error_t end; /* why it can't go on, from now on; code 0: it can */
+} fl_bounds;
 
 struct fl_scanner {
     atomic_int refs;
@@ -104,17 +132,20 @@ struct fl_scanner {
     fl_scan_plan *plans;
     size_t plan_count;
     bool is_batches;
+    fl_scanner *origin; /* of a read: whose plans these are; shares. Its lock is taken first */
+    fl_bounds *bounds;  /* of a read; NULL: it reads without end */
 
     pthread_mutex_t lock; /* guards: all below */
     fl_scan_bucket *buckets, **bucket_last;
     uint64_t generations;
     size_t buffered_bytes;
     fl_poll *poll;
-    bool is_woken, has_progress, is_closed;
+    size_t posted;       /* polls on their way to the loop */
+    size_t readers;      /* reads that hold it: nobody polls */
+    fl_scanner *opening; /* the read whose bounds a fluss_read waits for: a wake-up stops it */
+    bool is_woken, is_closed;
     bool is_short;           /* memory was out: the poll that waits fails */
     bool is_failure_due;     /* a poll delivered rows while a bucket held a failure */
-    bool is_reading;         /* a bounded read owns it */
-    bool is_dropped;         /* the handle is gone: the bounded read ends the scanner */
     struct fl_held *untaken; /* results that the user has not got yet */
     const fl_piece *leaving; /* pieces on their way into a result, or back out of one */
     int64_t polled_ms;
@@ -132,13 +163,28 @@ struct fluss_scanner {
     fl_scanner *scanner; /* shares */
     fl_client *client;   /* shares */
 };
+struct fluss_read {
+    fl_scanner *scanner; /* shares; has an origin and bounds */
+    fl_client *client;   /* shares */
+};
 
+/** A scanner without plans and buckets. NULL: out of memory. */
+fl_scanner *fl_scanner_new(fl_client *client, bool is_batches);
+/** Have the client know of the scanner. Thread: loop. */
+void fl_scanner_list(fl_scanner *scanner);
+/** Have the loop see what has changed for whoever waits. Thread: any. */
+void fl_scanner_wake(fl_scanner *scanner);
 /** Let the loop end a scanner whose handle is gone. */
 void fl_scanner_end(fl_scanner *scanner, fl_client *client);
 fl_scanner *fl_scanner_ref(fl_scanner *scanner);
 void fl_scanner_unref(fl_scanner *scanner);
 /** Lock: held. */
 fl_scan_bucket *fl_scanner_find(const fl_scanner *scanner, const fluss_bucket_t *id);
+/** Read one bucket more. Lock: held. @return NULL: out of memory */
+fl_scan_bucket *fl_scanner_add(fl_scanner *scanner, const fl_scan_plan *plan,
+                               const fluss_position_t *position);
+/** Forget the rows that were fetched and not delivered. Lock: held. */
+void fl_scanner_forget(fl_scanner *scanner, fl_scan_bucket *bucket);
 /** Read a bucket from another offset on. Lock: held. */
 void fl_scanner_move(fl_scanner *scanner, fl_scan_bucket *bucket, int64_t offset);
 /** Stop reading a bucket; nothing when it is not read. Lock: held. */
@@ -152,13 +198,28 @@ static inline bool fl_bucket_equal(const fluss_bucket_t *a, const fluss_bucket_t
 /* ---- scan_poll.c: loop ---- */
 /** Complete the poll that waits, if there is something for it. */
 void fl_scanner_serve(fl_scanner *scanner);
-/** Start a poll; `wants_progress`: also end when only positions moved. Thread: any. */
+/** Start a poll. Thread: any. */
 fluss_future_t *fl_scanner_poll(fl_scanner *scanner, fl_client *client, int64_t timeout_ms,
-                                bool wants_progress);
+                                fl_wish wish);
+/** What a poll gives, from pieces, which are taken on success. */
+FLUSS_CHECKED fluss_code_t fl_scanner_value(fl_scanner *scanner, fl_client *client,
+                                            fl_piece *pieces, fl_value *value, fluss_error_t *err);
+/** Whether a poll waits, or is on its way. Lock: held. */
+bool fl_scanner_is_polled(const fl_scanner *scanner);
 /** Serve and pump then. Once a poll has been started. */
 void fl_scanner_wake_at(fl_scanner *scanner, int64_t at_ms);
 /** Put a result that nobody took back in front. takes the pieces. Thread: loop. */
 void fl_scanner_give_back(fl_scanner *scanner, fl_piece *pieces);
+
+/* ---- read.c ---- */
+/** fluss_read_begin; `is_alone`: no other read may hold the scanner. */
+FLUSS_CHECKED fluss_code_t fl_read_begin(fluss_scanner_t *scanner, const fluss_position_t *stop,
+                                         size_t n, bool is_alone, fluss_read_t **out,
+                                         fluss_error_t *err);
+/** Whether a scanner is a read whose rows were all delivered. Lock: held. */
+bool fl_read_is_over(const fl_scanner *scanner);
+/** Stop a read for good. Lock: of its origin may be held. Thread: any. */
+void fl_read_stop(fl_scanner *scanner);
 
 /* ---- fetcher.c: loop ---- */
 /** Send what fetches there is room for. */
@@ -222,10 +283,6 @@ fluss_future_t *fl_scan_bucket_within(fluss_table_t *table, fluss_bucket_t bucke
                                       const fluss_scan_opts_t *opts, int64_t limit_ms);
 
 /* ---- offsets.c: loop: EARLIEST and LATEST into numbers ---- */
-typedef struct fl_resolve_item {
-    fluss_bucket_t bucket;
-    int64_t offset; /* FLUSS_EARLIEST or FLUSS_LATEST; then the number */
-} fl_resolve_item;
 /** Resolve all items that are negative; `items` live until `done`. */
 void fl_resolve_offsets(fl_client *client, const fl_scan_plan *plans, size_t plan_count,
                         fl_resolve_item *items, size_t count, int64_t deadline_ms,

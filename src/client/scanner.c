@@ -37,12 +37,33 @@ void fl_scanner_unref(fl_scanner *scanner)
         return;
     }
     free_buckets(scanner);
-    for (size_t i = 0; i < scanner->plan_count; i++) {
+    for (size_t i = 0; i < scanner->plan_count && scanner->origin == NULL; i++) {
         fl_scan_plan_deinit(&scanner->plans[i]);
     }
-    fl_free(scanner->plans);
+    if (scanner->origin == NULL) {
+        fl_free(scanner->plans);
+    }
+    if (scanner->bounds != NULL) {
+        fl_free(scanner->bounds->items);
+        fl_free(scanner->bounds);
+    }
     (void)pthread_mutex_destroy(&scanner->lock);
+    fl_scanner *origin = scanner->origin;
     fl_free(scanner);
+    fl_scanner_unref(origin);
+}
+
+fl_scanner *fl_scanner_new(fl_client *client, bool is_batches)
+{
+    fl_scanner *scanner = fl_calloc(1, sizeof(*scanner));
+    if (scanner != NULL) {
+        atomic_init(&scanner->refs, 1);
+        (void)pthread_mutex_init(&scanner->lock, NULL);
+        scanner->client = client;
+        scanner->bucket_last = &scanner->buckets;
+        scanner->is_batches = is_batches;
+    }
+    return scanner;
 }
 
 static const fl_scan_plan *plan_of(const fl_scanner *scanner, int64_t table_id)
@@ -89,18 +110,13 @@ fluss_code_t fluss_scanner_open(fluss_table_t *const *tables, size_t n_tables,
         return fl_error_argument(err, "several tables have no projection by index");
     }
     FL_TRY(fl_client_check(tables[0]->client, err));
-    fl_scanner *scanner = fl_calloc(1, sizeof(*scanner));
+    fl_scanner *scanner = fl_scanner_new(tables[0]->client, o.batches);
     fluss_scanner_t *handle = fl_calloc(1, sizeof(*handle));
     if (scanner == NULL || handle == NULL) {
-        fl_free(scanner);
+        fl_scanner_unref(scanner);
         fl_free(handle);
         return fl_error_nomem(err);
     }
-    atomic_init(&scanner->refs, 1);
-    (void)pthread_mutex_init(&scanner->lock, NULL);
-    scanner->client = tables[0]->client;
-    scanner->bucket_last = &scanner->buckets;
-    scanner->is_batches = o.batches;
     const fluss_code_t rc = fill_scanner(scanner, tables, n_tables, &o, err);
     if (rc != 0) {
         fl_scanner_unref(scanner);
@@ -113,8 +129,7 @@ fluss_code_t fluss_scanner_open(fluss_table_t *const *tables, size_t n_tables,
     return 0;
 }
 
-/* Thread: loop. */
-static void list_scanner(fl_scanner *scanner)
+void fl_scanner_list(fl_scanner *scanner)
 {
     if (!scanner->is_listed) {
         scanner->is_listed = true;
@@ -127,17 +142,13 @@ static void list_scanner(fl_scanner *scanner)
     }
 }
 
-/* Lock: held. Forget the rows that no poll delivers any more. The buckets stay: a bounded read that
- * is not at its end has to find that out, and so has whoever asks where the reader is. */
-static void drop_fetched(fl_scanner *scanner)
+void fl_scanner_forget(fl_scanner *scanner, fl_scan_bucket *bucket)
 {
-    for (fl_scan_bucket *bucket = scanner->buckets; bucket != NULL; bucket = bucket->next) {
-        fl_pieces_free(bucket->first);
-        bucket->first = NULL;
-        bucket->last = &bucket->first;
-        scanner->buffered_bytes -= bucket->buffered_bytes;
-        bucket->buffered_bytes = 0;
-    }
+    fl_pieces_free(bucket->first);
+    bucket->first = NULL;
+    bucket->last = &bucket->first;
+    scanner->buffered_bytes -= bucket->buffered_bytes;
+    bucket->buffered_bytes = 0;
 }
 
 /* Thread: loop. */
@@ -158,7 +169,11 @@ static void end_scanner(fl_scanner *scanner)
     scanner->timer = NULL;
     (void)pthread_mutex_lock(&scanner->lock);
     scanner->is_closed = true;
-    drop_fetched(scanner);
+    /* The buckets stay: a read that is not at its end has to find that out, and so has whoever asks
+     * where the reader is. */
+    for (fl_scan_bucket *bucket = scanner->buckets; bucket != NULL; bucket = bucket->next) {
+        fl_scanner_forget(scanner, bucket);
+    }
     (void)pthread_mutex_unlock(&scanner->lock);
     fl_scanner_serve(scanner);
 }
@@ -195,15 +210,8 @@ void fluss_scanner_free(fluss_scanner_t *scanner)
     }
     fl_client *client = scanner->client;
     if (!fl_client_is_forked(client)) {
-        fl_scanner *core = scanner->scanner;
-        (void)pthread_mutex_lock(&core->lock);
-        core->is_dropped = true;
-        const bool is_reading = core->is_reading;
-        (void)pthread_mutex_unlock(&core->lock);
-        if (!is_reading) {
-            fl_scanner_end(core, client);
-        }
-        fl_scanner_unref(core);
+        fl_scanner_end(scanner->scanner, client);
+        fl_scanner_unref(scanner->scanner);
         fl_free(scanner);
         fl_client_unref(client);
     }
@@ -215,23 +223,31 @@ static void run_wakeup(fl_task *task)
     fl_client *client = scanner->client;
     atomic_store(&scanner->is_waking, false); /* the next one may be posted again */
     (void)pthread_mutex_lock(&scanner->lock);
-    scanner->is_woken = true;
+    if (scanner->opening != NULL) {
+        fl_read_stop(scanner->opening);
+    } else {
+        scanner->is_woken = scanner->bounds == NULL; /* of a read the bounds say what is to end */
+    }
     (void)pthread_mutex_unlock(&scanner->lock);
     fl_scanner_serve(scanner);
     fl_scanner_unref(scanner);
     fl_client_unref(client);
 }
 
+void fl_scanner_wake(fl_scanner *scanner)
+{
+    if (!atomic_exchange(&scanner->is_waking, true)) {
+        (void)fl_scanner_ref(scanner);
+        (void)fl_client_ref(scanner->client);
+        scanner->waking.run = run_wakeup;
+        fl_loop_post(scanner->client->loop, &scanner->waking);
+    }
+}
+
 void fluss_scanner_wakeup(fluss_scanner_t *scanner)
 {
     if (scanner != NULL && !fl_client_is_forked(scanner->client)) {
-        fl_scanner *core = scanner->scanner;
-        if (!atomic_exchange(&core->is_waking, true)) {
-            (void)fl_scanner_ref(core);
-            (void)fl_client_ref(core->client);
-            core->waking.run = run_wakeup;
-            fl_loop_post(core->client->loop, &core->waking);
-        }
+        fl_scanner_wake(scanner->scanner);
     }
 }
 
@@ -250,8 +266,7 @@ fl_scan_bucket *fl_scanner_find(const fl_scanner *scanner, const fluss_bucket_t 
 static void place_at(fl_scanner *scanner, fl_scan_bucket *bucket, const fl_scan_plan *plan,
                      const fluss_position_t *position)
 {
-    fl_pieces_free(bucket->first);
-    scanner->buffered_bytes -= bucket->buffered_bytes;
+    fl_scanner_forget(scanner, bucket);
     fl_free(bucket->failure);
     fl_scan_bucket *next = bucket->next;
     *bucket = (fl_scan_bucket){
@@ -260,6 +275,7 @@ static void place_at(fl_scanner *scanner, fl_scan_bucket *bucket, const fl_scan_
         .id = position->bucket,
         .position = position->offset,
         .fetch_offset = position->offset,
+        .start_offset = position->offset,
         .stop_offset = INT64_MAX,
         .generation = ++scanner->generations,
         .fetch_bytes_max = (size_t)scanner->client->config->fetch_bucket_size_max.number,
@@ -273,21 +289,28 @@ void fl_scanner_move(fl_scanner *scanner, fl_scan_bucket *bucket, int64_t offset
     place_at(scanner, bucket, bucket->plan, &position);
 }
 
+fl_scan_bucket *fl_scanner_add(fl_scanner *scanner, const fl_scan_plan *plan,
+                               const fluss_position_t *position)
+{
+    fl_scan_bucket *bucket = fl_calloc(1, sizeof(*bucket));
+    if (bucket != NULL) {
+        *scanner->bucket_last = bucket;
+        scanner->bucket_last = &bucket->next;
+        place_at(scanner, bucket, plan, position);
+    }
+    return bucket;
+}
+
 /* Add or move a bucket. Lock: held. */
 static fluss_code_t place(fl_scanner *scanner, const fl_scan_plan *plan,
                           const fluss_position_t *position, fluss_error_t *err)
 {
     fl_scan_bucket *bucket = fl_scanner_find(scanner, &position->bucket);
-    if (bucket == NULL) {
-        bucket = fl_calloc(1, sizeof(*bucket));
-        if (bucket == NULL) {
-            return fl_error_nomem(err);
-        }
-        *scanner->bucket_last = bucket;
-        scanner->bucket_last = &bucket->next;
+    if (bucket != NULL) {
+        place_at(scanner, bucket, plan, position);
+        return 0;
     }
-    place_at(scanner, bucket, plan, position);
-    return 0;
+    return fl_scanner_add(scanner, plan, position) != NULL ? 0 : fl_error_nomem(err);
 }
 
 void fl_scanner_remove(fl_scanner *scanner, const fluss_bucket_t *id)
@@ -299,8 +322,7 @@ void fl_scanner_remove(fl_scanner *scanner, const fluss_bucket_t *id)
             if (scanner->bucket_last == &bucket->next) {
                 scanner->bucket_last = at;
             }
-            scanner->buffered_bytes -= bucket->buffered_bytes;
-            fl_pieces_free(bucket->first);
+            fl_scanner_forget(scanner, bucket);
             fl_free(bucket->failure);
             fl_free(bucket);
             return;
@@ -379,14 +401,14 @@ fluss_future_t *fluss_poll(fluss_scanner_t *scanner, int64_t timeout_ms)
         return fl_future_failed(&err);
     }
     (void)pthread_mutex_lock(&scanner->scanner->lock);
-    const bool is_reading = scanner->scanner->is_reading;
+    const bool is_held = scanner->scanner->readers > 0;
     (void)pthread_mutex_unlock(&scanner->scanner->lock);
-    if (is_reading) {
+    if (is_held) {
         (void)fl_error(&err, FLUSS_E_CLIENT, FLUSS_KIND_STATE,
-                       "the scanner is in use: a stream reads it");
+                       "the scanner is in use: a read holds it");
         return fl_future_failed(&err);
     }
-    return fl_scanner_poll(scanner->scanner, scanner->client, timeout_ms, false);
+    return fl_scanner_poll(scanner->scanner, scanner->client, timeout_ms, FL_WANTS_ROWS);
 }
 
 /* ---- subscribing ---- */
@@ -409,7 +431,7 @@ static void finish_subscribe(fl_op *op, const fluss_error_t *err)
     if (err != NULL) {
         failure = *err;
     } else {
-        list_scanner(scanner);
+        fl_scanner_list(scanner);
         (void)pthread_mutex_lock(&scanner->lock);
         for (size_t i = 0; i < s->count && failure.code == 0; i++) {
             const fluss_position_t position = {s->items[i].bucket, s->items[i].offset};

@@ -43,6 +43,7 @@ OUTPUTS = {  # type -> how to release what a call gave
     "fluss_writer_t **": "fluss_writer_free",
     "fluss_lookup_t **": "fluss_lookup_free",
     "fluss_scanner_t **": "fluss_scanner_free",
+    "fluss_read_t **": "fluss_read_free",
     "fluss_prepared_t **": "fluss_prepared_free",
     "fluss_future_t **": "fluss_future_free",
 }
@@ -54,7 +55,7 @@ PLAIN_OUT |= {"fluss_record_t *": "fluss_record_t", "fluss_datum_t *": "fluss_da
 PLAIN_OUT |= {"fluss_position_t *": "fluss_position_t"}
 # Types with a member of the world of their name.
 HANDLES = (
-    "config schema desc conn table writer lookup scanner pred queue records row batches result"
+    "config schema desc conn table writer lookup scanner read pred queue records row batches result"
 )
 
 

@@ -105,6 +105,9 @@ static void fill_world(null_world *w, const char *servers)
     flush(w->writer);
     w->scanner = open_scanner(w->table, NULL, FLUSS_EARLIEST);
     w->records = poll_some(w->scanner);
+    fluss_scanner_t *from = open_scanner(w->table, NULL, FLUSS_EARLIEST);
+    must(fluss_read_begin(from, NULL, 0, &w->read, &err));
+    fluss_scanner_free(from); /* the read keeps what it needs */
     must(fluss_await_batches(fluss_scan_bucket(w->table, bucket_of(w->table, 0),
                                                FLUSS_OPTS(fluss_scan_opts_t, .limit = 1)),
                              WAIT_MS, &w->batches, &err));
@@ -128,6 +131,7 @@ static void empty_world(null_world *w)
     fluss_writer_free(w->log_writer);
     fluss_lookup_free(w->lookup);
     fluss_scanner_free(w->scanner);
+    fluss_read_free(w->read);
     fluss_pred_free(w->pred);
     fluss_queue_free(w->queue);
     fluss_records_free(w->records);

@@ -18,6 +18,7 @@ typedef struct null_world {
     fluss_writer_t *writer, *log_writer;
     fluss_lookup_t *lookup;
     fluss_scanner_t *scanner;
+    fluss_read_t *read;
     fluss_pred_t *pred;
     fluss_queue_t *queue;
     fluss_records_t *records;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parity, reading logs and lookups: a test a row of docs/parity.md, named after it. */
+#include <pthread.h>
 #include <string.h>
 #include <time.h>
 
@@ -186,6 +187,147 @@ static void parity_bounded_read_to_offsets(const char *servers, fluss_conn_t *co
     const fluss_position_t stop = {bucket_of(table, 0), 11};
     must(fluss_read(scanner, &stop, 1, &stream, &err));
     expect(drain_stream(&stream) == 8);
+    fluss_scanner_free(scanner);
+    fluss_table_free(table);
+}
+
+static int64_t position_of(const fluss_scanner_t *scanner)
+{
+    fluss_position_t position = {0};
+    expect(fluss_positions(scanner, &position, 1) == 1);
+    return position.offset;
+}
+
+static void parity_read_in_parts_and_at_once(const char *servers, fluss_conn_t *conn)
+{
+    (void)servers;
+    fluss_error_t err = {0};
+    fluss_read_t *parts, *whole;
+    fluss_batches_t *batches;
+    fluss_table_t *table = make_table(conn, "in_parts", columns, NULL, NULL);
+    fill(table, 0, 10);
+    fill(table, 10, 10);
+    fluss_scanner_t *scanner = open_scanner(table, &as_batches, FLUSS_EARLIEST);
+    must(fluss_read_begin(scanner, NULL, 0, &parts, &err));
+    must(fluss_read_begin(scanner, NULL, 0, &whole, &err)); /* side by side */
+    must(fluss_await(fluss_read_settled(parts), WAIT_MS, &err));
+    must(fluss_await(fluss_read_settled(whole), WAIT_MS, &err));
+    must_be(FLUSS_KIND_STATE, fluss_await_batches(fluss_poll(scanner, 0), WAIT_MS, NULL, &err));
+    fill(table, 20, 5);                        /* after "now" */
+    fluss_future_free(fluss_read_rest(whole)); /* dropped: nothing is lost */
+    must(fluss_await_batches(fluss_read_rest(whole), WAIT_MS, &batches, &err));
+    expect(drain_batches(batches) == 20);
+    must(fluss_await_batches(fluss_read_rest(whole), WAIT_MS, &batches, &err));
+    expect(drain_batches(batches) == 0); /* the end, again and again */
+    int64_t rows = 0, count;
+    do {
+        must(fluss_await_batches(fluss_read_some(parts), WAIT_MS, &batches, &err));
+        count = drain_batches(batches);
+        rows += count;
+    } while (count > 0);
+    expect(rows == 20);
+    fluss_read_free(parts);
+    fluss_read_free(whole);
+    expect(position_of(scanner) == FLUSS_EARLIEST); /* it was only looked at */
+    must(fluss_await_batches(fluss_poll(scanner, WAIT_MS), WAIT_MS, &batches, &err));
+    expect(drain_batches(batches) > 0);
+    fluss_scanner_free(scanner);
+    fluss_table_free(table);
+}
+
+static void parity_bounded_read_of_records(const char *servers, fluss_conn_t *conn)
+{
+    (void)servers;
+    fluss_error_t err = {0};
+    fluss_read_t *read;
+    fluss_records_t *records;
+    fluss_record_t record;
+    fluss_table_t *table = make_table(conn, "bounded_keys", columns, "n", NULL);
+    fill(table, 0, 20);
+    fluss_scanner_t *scanner = open_scanner(table, NULL, 3);
+    const fluss_position_t stop = {bucket_of(table, 0), 11}; /* in the middle of a batch */
+    must(fluss_read_begin(scanner, &stop, 1, &read, &err));
+    must(fluss_await_records(fluss_read_rest(read), WAIT_MS, &records, &err));
+    expect(fluss_records_count(records) == 8);
+    fluss_records_get(records, 7, &record);
+    expect(record.offset == 10 && record.change == FLUSS_INSERT);
+    fluss_records_free(records);
+    fluss_read_free(read);
+    fluss_scanner_free(scanner);
+    fluss_table_free(table);
+}
+
+static void parity_progress_of_a_read(const char *servers, fluss_conn_t *conn)
+{
+    (void)servers;
+    fluss_error_t err = {0};
+    fluss_read_t *read;
+    fluss_read_bucket_t at = {0};
+    fluss_batches_t *batches;
+    fluss_table_t *table = make_table(conn, "progress", columns, NULL, NULL);
+    fill(table, 0, 20);
+    fluss_scanner_t *scanner = open_scanner(table, &as_batches, FLUSS_EARLIEST);
+    must(fluss_read_begin(scanner, NULL, 0, &read, &err));
+    fluss_scanner_free(scanner); /* the read keeps what it needs */
+    must(fluss_await(fluss_read_settled(read), WAIT_MS, &err));
+    expect(fluss_read_progress(read, NULL, 0) == 1);
+    expect(fluss_read_progress(read, &at, 1) == 1);
+    expect(at.bucket.bucket == 0 && at.start == 0 && at.position == 0 && at.stop == 20);
+    must(fluss_await_batches(fluss_read_rest(read), WAIT_MS, &batches, &err));
+    expect(drain_batches(batches) == 20);
+    expect(fluss_read_progress(read, &at, 1) == 1 && at.position == 20);
+    fluss_read_free(read);
+    fluss_table_free(table);
+}
+
+static void *stop_read(void *read)
+{
+    fluss_read_stop(read);
+    return NULL;
+}
+
+static void parity_read_that_is_stopped(const char *servers, fluss_conn_t *conn)
+{
+    (void)servers;
+    fluss_error_t err = {0};
+    fluss_read_t *read;
+    fluss_batches_t *batches;
+    pthread_t thread;
+    fluss_table_t *table = make_table(conn, "stopped", columns, NULL, NULL);
+    fill(table, 0, 5);
+    fluss_scanner_t *scanner = open_scanner(table, &as_batches, FLUSS_EARLIEST);
+    must(fluss_read_begin(scanner, NULL, 0, &read, &err));
+    fluss_read_stop(read); /* before anybody waits */
+    must_be(FLUSS_KIND_CANCELLED, fluss_await(fluss_read_settled(read), WAIT_MS, &err));
+    must_be(FLUSS_KIND_CANCELLED, fluss_await_batches(fluss_read_rest(read), WAIT_MS, NULL, &err));
+    must(
+        fluss_await_batches(fluss_poll(scanner, 0), WAIT_MS, NULL, &err)); /* the scanner is free */
+    fluss_read_free(read);
+    must(fluss_await(fluss_subscribe_all(scanner, FLUSS_EARLIEST), WAIT_MS, &err));
+
+    const fluss_position_t stop = {bucket_of(table, 0), 100}; /* that are not there */
+    must(fluss_read_begin(scanner, &stop, 1, &read, &err));
+    fluss_future_t *rest = fluss_read_rest(read);
+    must_be(FLUSS_KIND_STATE, fluss_await_batches(fluss_read_some(read), WAIT_MS, NULL, &err));
+    expect(pthread_create(&thread, NULL, stop_read, read) == 0);
+    must_be(FLUSS_KIND_CANCELLED, fluss_await_batches(rest, WAIT_MS, NULL, &err));
+    must_be(FLUSS_KIND_CANCELLED, fluss_await_batches(fluss_read_some(read), WAIT_MS, NULL, &err));
+    expect(pthread_join(thread, NULL) == 0);
+    fluss_read_free(read);
+
+    must(fluss_read_begin(scanner, NULL, 0, &read, &err));
+    must(fluss_await_batches(fluss_read_rest(read), WAIT_MS, &batches, &err));
+    expect(drain_batches(batches) == 5);
+    fluss_read_stop(read); /* at its end it stays there */
+    must(fluss_await_batches(fluss_read_some(read), WAIT_MS, &batches, &err));
+    expect(drain_batches(batches) == 0);
+    fluss_read_free(read);
+
+    must(fluss_read_begin(scanner, &stop, 1, &read, &err));
+    rest = fluss_read_rest(read);
+    fluss_read_free(read); /* with a call under way */
+    must_be(FLUSS_KIND_CLOSED, fluss_await_batches(rest, WAIT_MS, NULL, &err));
+    expect(position_of(scanner) == FLUSS_EARLIEST);
     fluss_scanner_free(scanner);
     fluss_table_free(table);
 }
@@ -391,6 +533,14 @@ static void parity_wakeup_and_close(const char *servers, fluss_conn_t *conn)
     poll = fluss_poll(scanner, -1);
     fluss_scanner_free(scanner);
     must_be(FLUSS_KIND_CLOSED, fluss_await(poll, WAIT_MS, &err));
+    scanner = open_scanner(table, &as_batches, FLUSS_EARLIEST);
+    struct ArrowArrayStream stream;
+    fluss_scanner_wakeup(scanner); /* before the read: it is not lost */
+    must(fluss_await(fluss_subscribe_all(scanner, FLUSS_EARLIEST), WAIT_MS, &err));
+    must_be(FLUSS_KIND_CANCELLED, fluss_read(scanner, NULL, 0, &stream, &err));
+    must(fluss_read(scanner, NULL, 0, &stream, &err));
+    expect(drain_stream(&stream) == 0);
+    fluss_scanner_free(scanner);
     fluss_table_free(table);
 }
 
@@ -469,6 +619,10 @@ int main(int argc, char **argv)
         PARITY(changelog_as_arrow),
         PARITY(bounded_read),
         PARITY(bounded_read_to_offsets),
+        PARITY(read_in_parts_and_at_once),
+        PARITY(bounded_read_of_records),
+        PARITY(progress_of_a_read),
+        PARITY(read_that_is_stopped),
         PARITY(arrow_stream),
         PARITY(evolved_schemas),
         PARITY(filter_pushdown),
