@@ -323,19 +323,20 @@ PyObject *fc_items_of(PyObject *sequence)
 static int refuse_unknown_key(const fc_encoder *encoder, const fc_type *row, PyObject *value,
                               const char *what)
 {
-    PyObject *names = PyList_New(0), *keys = PyDict_Keys(value);
+    PyObject *names = PyList_New(0), *keys = PyDict_Keys(value), *known = NULL;
     for (size_t i = 0; names != NULL && i < row->count; i++) {
         if (PyList_Append(names, row->names[i]) != 0) {
             Py_CLEAR(names);
         }
     }
-    for (Py_ssize_t i = 0; names != NULL && keys != NULL && i < PyList_Size(keys); i++) {
+    known = names == NULL ? NULL : PySet_New(names);
+    for (Py_ssize_t i = 0; known != NULL && keys != NULL && i < PyList_Size(keys); i++) {
         PyObject *key = PyList_GetItem(keys, i);
         if (!PyUnicode_Check(key)) {
             fc_refuse(encoder->state, "%s keys must be str, got %R", what, key);
             break;
         }
-        const int is_known = PySequence_Contains(names, key);
+        const int is_known = PySet_Contains(known, key);
         if (is_known == 0 && encoder->depth > 0) {
             fc_encode_fail(encoder, "%s has unknown field '%U'; expected fields: %S", what, key,
                            names);
@@ -347,6 +348,7 @@ static int refuse_unknown_key(const fc_encoder *encoder, const fc_type *row, PyO
             break;
         }
     }
+    Py_XDECREF(known);
     Py_XDECREF(names);
     Py_XDECREF(keys);
     return -1;

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 
 from . import _core
 from ._arguments import require_plain
@@ -76,12 +77,12 @@ def rows_of(frame: Any, argument: str, names: list[str]) -> tuple:
         frame = to_batch(frame)
     elif not isinstance(frame, pyarrow.Table):
         frame = pyarrow.table(frame)
-    given = frame.schema.names
+    given = Counter(frame.schema.names)
     missing = [name for name in names if name not in given]
     if missing:
         raise FlussError(f"{argument} lacks the columns {missing}; expected columns: {names}")
-    if any(given.count(name) > 1 for name in names):
-        raise FlussError(f"{argument} has several columns of one name: {given}")
+    if any(given[name] > 1 for name in names):
+        raise FlussError(f"{argument} has several columns of one name: {frame.schema.names}")
     return tuple(zip(*(frame.column(name).to_pylist() for name in names)))
 
 

@@ -7,6 +7,7 @@ import atexit
 import os
 import time
 import weakref
+from collections import Counter
 
 from . import _core, _logging
 from ._handles import Managed, Uncopied
@@ -138,11 +139,11 @@ class FlussConnection(Managed, Uncopied, _Answer):
             connection.metrics()["fluss_client_writer_records_total"]
         """
         rows = self.list_metrics()
-        names = [row["name"] for row in rows]
+        named = Counter(row["name"] for row in rows)
         found: dict[str, int | dict[str, int]] = {}
         for row in rows:
             name = row["name"]
-            if names.count(name) > 1:
+            if named[name] > 1:
                 name += f"{{{row['labels']}}}"
             if row["value"] is None:
                 found[name] = {"count": int(row["count"]), "sum": int(row["sum"])}

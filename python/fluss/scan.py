@@ -68,8 +68,9 @@ class TableScan(_Answer):
             return every
         if not self._columns:
             raise FlussError("the projection is empty: name at least one column")
+        known = set(every)
         for column in self._columns:
-            if isinstance(column, str) and column not in every:
+            if isinstance(column, str) and column not in known:
                 raise FlussError(f"Column '{column}' not found; the table has {every}")
             if isinstance(column, int) and column >= len(every):
                 raise FlussError(f"column index {column} is out of range: below {len(every)}")

@@ -287,15 +287,14 @@ class UpsertWriter(_Writer):
     def _open(self) -> None:
         table = self._table
         columns = table._all_columns() if self._columns is None else self._columns
-        missing = [name for name in table._info.get_primary_keys() if name not in columns]
+        known = set(columns)
+        missing = [name for name in table._info.get_primary_keys() if name not in known]
         if missing:
             raise FlussError(
                 f"the target columns {columns} must contain all primary key columns; "
                 f"{missing} is missing"
             )
-        numbered = [
-            c for c in table._info.get_schema().get_auto_increment_columns() if c in columns
-        ]
+        numbered = [c for c in table._info.get_schema().get_auto_increment_columns() if c in known]
         if numbered:
             raise FlussError(
                 f"the server numbers the auto-increment column {numbered[0]!r}: name the others "

@@ -69,25 +69,22 @@ static fluss_code_t wire_schema(const fl_scan_plan *plan, const fl_schema *writt
     return fl_schema_project(newest, columns, plan->wire_column_count, out, err);
 }
 
-/* The plan's columns as a batch written under `from` has them, in the user's order: ids tell which
- * those are. */
-static fluss_code_t pick_written(const fl_scan_plan *plan, const fl_schema *from, fl_schema **to,
-                                 fluss_error_t *err)
+/* Those of the wanted columns that a batch has, in the user's order: ids tell which they are. */
+static fluss_code_t as_written(const fl_schema *from, const fl_schema *wanted, fl_schema **out,
+                               fluss_error_t *err)
 {
-    uint32_t *order = fl_calloc(plan->column_count, sizeof(*order));
+    int32_t *places = fl_calloc(wanted->column_count, sizeof(*places));
+    uint32_t *order = fl_calloc(wanted->column_count, sizeof(*order));
+    fluss_code_t rc = places == NULL || order == NULL ? fl_error_nomem(err)
+                                                      : fl_schema_match(from, wanted, places, err);
     size_t count = 0;
-    if (order == NULL) {
-        return fl_error_nomem(err);
-    }
-    for (size_t i = 0; i < plan->column_count; i++) {
-        for (size_t j = 0; j < from->column_count; j++) {
-            if (from->columns[j].id == plan->output->columns[i].id) {
-                order[count++] = (uint32_t)j;
-                break;
-            }
+    for (size_t i = 0; rc == 0 && i < wanted->column_count; i++) {
+        if (places[i] >= 0) {
+            order[count++] = (uint32_t)places[i];
         }
     }
-    const fluss_code_t rc = fl_schema_project(from, order, count, to, err);
+    rc = rc != 0 ? rc : fl_schema_project(from, order, count, out, err);
+    fl_free(places);
     fl_free(order);
     return rc;
 }
@@ -102,7 +99,7 @@ static fluss_code_t arrange(const fl_scan_plan *plan, const fl_schema *from,
     } else if (plan->columns == NULL) {
         to = fl_schema_ref(from);
     } else {
-        FL_TRY(pick_written(plan, from, &to, err));
+        FL_TRY(as_written(from, plan->output, &to, err));
     }
     bool is_same = to->column_count == from->column_count;
     for (size_t i = 0; is_same && i < to->column_count; i++) {

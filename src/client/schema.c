@@ -62,14 +62,14 @@ static fluss_code_t print_type(fluss_schema_t *schema, size_t i, fluss_error_t *
 static fluss_code_t print_new_types(fluss_schema_t *schema, fluss_error_t *err)
 {
     const size_t count = schema->schema->column_count;
-    char **types = fl_realloc(schema->types, count * sizeof(*types) + 1);
-    if (types == NULL) {
-        return fl_error_nomem(err);
-    }
-    schema->types = types;
     while (schema->type_count < count) {
-        types[schema->type_count] = NULL;
-        schema->type_count++;
+        char **types =
+            fl_grow(schema->types, &schema->type_capacity, schema->type_count, sizeof(*types));
+        if (types == NULL) {
+            return fl_error_nomem(err);
+        }
+        schema->types = types;
+        types[schema->type_count++] = NULL;
         FL_TRY(print_type(schema, schema->type_count - 1, err));
     }
     return 0;

@@ -9,7 +9,7 @@
 struct fluss_schema {
     fl_schema *schema; /* shares */
     char **types;      /* text of each column's type, made when the column changes */
-    size_t type_count;
+    size_t type_count, type_capacity;
 };
 
 struct fluss_desc {

@@ -21,7 +21,7 @@ struct fl_value_rows {
     fl_schema *schema; /* shares */
     const fl_type **types;
     fluss_datum_t *values;
-    ptrdiff_t *from; /* column of `values` for each wanted one; -1: null */
+    int32_t *from; /* column of `values` for each wanted one; -1: null */
 };
 
 static void drop_schema(fl_value_rows *rows)
@@ -92,15 +92,7 @@ static fluss_code_t use_schema(fl_value_rows *rows, int32_t schema_id, fluss_err
     for (size_t i = 0; i < schema->column_count; i++) {
         rows->types[i] = &schema->columns[i].type;
     }
-    const fl_schema *output = rows->plan->output;
-    for (size_t i = 0; i < output->column_count; i++) {
-        rows->from[i] = -1;
-        for (size_t j = 0; j < schema->column_count; j++) {
-            if (schema->columns[j].id == output->columns[i].id) {
-                rows->from[i] = (ptrdiff_t)j;
-            }
-        }
-    }
+    FL_TRY(fl_schema_match(schema, rows->plan->output, rows->from, err));
     rows->schema_id = schema_id;
     return 0;
 }

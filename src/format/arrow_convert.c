@@ -116,15 +116,20 @@ static bool is_same_scalar(const struct ArrowSchemaView *kind, const fl_type *ty
     }
 }
 
-/* Position of a ROW's field among the children of a struct; -1: none. */
-static int64_t find_field(const struct ArrowSchema *schema, const char *name)
+static const char *child_name(const struct ArrowSchema *schema, int64_t i)
+{
+    return schema->children[i]->name != NULL ? schema->children[i]->name : "";
+}
+
+/* Where the children of a struct stand, by name. */
+static fluss_code_t index_children(fl_convert_walk *walk, const struct ArrowSchema *schema,
+                                   fl_name_index *names)
 {
     for (int64_t i = 0; i < schema->n_children; i++) {
-        if (schema->children[i]->name != NULL && strcmp(schema->children[i]->name, name) == 0) {
-            return i;
-        }
+        size_t position;
+        FL_TRY(fl_name_index_add(names, &walk->names, child_name(schema, i), &position, walk->err));
     }
-    return -1;
+    return 0;
 }
 
 static bool is_same(const struct ArrowSchema *schema, const fl_type *type)
@@ -147,7 +152,7 @@ static bool is_same(const struct ArrowSchema *schema, const fl_type *type)
             return false;
         }
         for (size_t i = 0; i < type->field_count; i++) {
-            if (find_field(schema, type->fields[i].name) != (int64_t)i ||
+            if (strcmp(child_name(schema, (int64_t)i), type->fields[i].name) != 0 ||
                 !is_same(schema->children[i], &type->fields[i].type)) {
                 return false;
             }
@@ -239,10 +244,16 @@ static fluss_code_t convert_struct(fl_convert_walk *walk, const fl_foreign *from
     if ((size_t)from->schema->n_children != type->field_count) {
         return fl_convert_refuse(from, type, walk->err);
     }
+    fl_name_index names = {0};
+    if (!is_entries) {
+        FL_TRY(index_children(walk, from->schema, &names));
+    }
     for (size_t i = 0; i < type->field_count; i++) {
         const fl_field *field = &type->fields[i];
         /* Writers name the key and value of a map as they like. */
-        const int64_t index = is_entries ? (int64_t)i : find_field(from->schema, field->name);
+        const ptrdiff_t index = is_entries
+                                    ? (ptrdiff_t)i
+                                    : fl_name_index_find(&names, field->name, strlen(field->name));
         if (index < 0) {
             return fl_error_argument(walk->err, "no field '%s'", field->name);
         }
@@ -348,22 +359,22 @@ fluss_code_t fl_convert_column(fl_convert_walk *walk, const fl_foreign *from, in
 
 /* Each column of the table is there once, and no other. */
 static fluss_code_t check_names(const struct ArrowSchema *from, const fl_schema *schema,
-                                fluss_error_t *err)
+                                const fl_name_index *names, fluss_error_t *err)
 {
     for (int64_t i = 0; i < from->n_children; i++) {
-        const char *name = from->children[i]->name != NULL ? from->children[i]->name : "";
+        const char *name = child_name(from, i);
         if (fl_schema_find(schema, name, strlen(name)) < 0) {
             return fl_error_argument(err, "Arrow batch has a column '%s' that the table has not",
                                      name);
         }
-        if (find_field(from, name) != i) {
+        if (fl_name_index_find(names, name, strlen(name)) != i) {
             return fl_error_argument(err, "Arrow batch has the column '%s' twice", name);
         }
     }
     for (size_t i = 0; i < schema->column_count; i++) {
-        if (find_field(from, schema->columns[i].name) < 0) {
-            return fl_error_argument(err, "Arrow batch has no column '%s'",
-                                     schema->columns[i].name);
+        const char *name = schema->columns[i].name;
+        if (fl_name_index_find(names, name, strlen(name)) < 0) {
+            return fl_error_argument(err, "Arrow batch has no column '%s'", name);
         }
     }
     return 0;
@@ -377,8 +388,9 @@ static fluss_code_t convert_columns(fl_convert_walk *walk, const fl_foreign *fro
     for (size_t i = 0; i < schema->column_count; i++) {
         const fl_column *column = &schema->columns[i];
         fl_foreign child;
-        FL_TRY(fl_foreign_child(from, (size_t)find_field(from->schema, column->name), &child,
-                                walk->err));
+        const ptrdiff_t index =
+            fl_name_index_find(&walk->columns, column->name, strlen(column->name));
+        FL_TRY(fl_foreign_child(from, (size_t)index, &child, walk->err));
         const fluss_code_t rc = fl_convert_column(walk, &child, array->offset, array->length,
                                                   &column->type, root->children[i]);
         if (rc != 0) {
@@ -409,6 +421,8 @@ static fluss_code_t convert_root(fl_convert_walk *walk, const struct ArrowSchema
 {
     struct ArrowError why;
     struct ArrowArrayView view;
+    FL_TRY(index_children(walk, from, &walk->columns));
+    FL_TRY(check_names(from, schema, &walk->columns, walk->err));
     if (ArrowArrayViewInitFromSchema(&view, from, &why) != NANOARROW_OK) {
         return fl_error_argument(walk->err, "Arrow schema is not valid: %s", why.message);
     }
@@ -442,13 +456,14 @@ fluss_code_t fl_arrow_convert(const struct ArrowSchema *from, struct ArrowArray 
         return fl_error_argument(err, "Arrow batch of %lld rows, possible are %d",
                                  (long long)array->length, FL_ARROW_ROWS_MAX);
     }
-    FL_TRY(check_names(from, schema, err));
     fl_convert_walk walk = {.owner = fl_arrow_owner_new(), .err = err};
     if (walk.owner == NULL) {
         return fl_error_nomem(err);
     }
+    fl_arena_init(&walk.names);
     struct ArrowArray root;
     const fluss_code_t rc = convert_root(&walk, from, array, schema, &root);
+    fl_arena_deinit(&walk.names);
     if (rc != 0) {
         fl_arrow_owner_free(walk.owner);
         return rc;

@@ -14,6 +14,8 @@ typedef struct fl_foreign {
 
 typedef struct fl_convert_walk {
     fl_arrow_owner *owner;
+    fl_name_index columns; /* the children of the root */
+    fl_arena names;        /* the memory of indexes, for as long as the walk */
     fluss_error_t *err;
 } fl_convert_walk;
 

@@ -64,21 +64,12 @@ void fl_arrow_null_column(const fl_type *type, int64_t count, const uint8_t *zer
     }
 }
 
-static ptrdiff_t find_id(const fl_schema *schema, int32_t id)
-{
-    for (size_t i = 0; i < schema->column_count; i++) {
-        if (schema->columns[i].id == id) {
-            return (ptrdiff_t)i;
-        }
-    }
-    return -1;
-}
-
 typedef struct realign_walk {
     const fl_schema *from, *to;
     const struct ArrowArray *array;
     fl_arrow_owner *owner;
     const uint8_t *zeros; /* for columns that are missing */
+    int32_t *places;      /* in `from`, of each column; -1: missing */
 } realign_walk;
 
 static fluss_code_t make_zeros(realign_walk *walk, fluss_error_t *err)
@@ -86,8 +77,7 @@ static fluss_code_t make_zeros(realign_walk *walk, fluss_error_t *err)
     size_t size = 0;
     for (size_t i = 0; i < walk->to->column_count; i++) {
         const fl_column *column = &walk->to->columns[i];
-        if (find_id(walk->from, column->id) < 0 &&
-            !fl_arrow_null_size(&column->type, walk->array->length, &size)) {
+        if (walk->places[i] < 0 && !fl_arrow_null_size(&column->type, walk->array->length, &size)) {
             return fl_error_argument(err, "column '%s' of %lld nulls would need more than %d bytes",
                                      column->name, (long long)walk->array->length,
                                      FL_ARROW_FRESH_SIZE_MAX);
@@ -108,11 +98,17 @@ static fluss_code_t make_zeros(realign_walk *walk, fluss_error_t *err)
 static fluss_code_t arrange(realign_walk *walk, struct ArrowArray *root, fluss_error_t *err)
 {
     const struct ArrowArray *array = walk->array;
+    walk->places =
+        fl_arena_array(&walk->owner->arena, walk->to->column_count, sizeof(*walk->places));
+    if (walk->places == NULL) {
+        return fl_error_nomem(err);
+    }
+    FL_TRY(fl_schema_match(walk->from, walk->to, walk->places, err));
     FL_TRY(make_zeros(walk, err));
     FL_TRY(fl_arrow_root_init(walk->owner, walk->to, array->length, root, err));
     for (size_t i = 0; i < walk->to->column_count; i++) {
         const fl_column *column = &walk->to->columns[i];
-        const ptrdiff_t found = find_id(walk->from, column->id);
+        const int32_t found = walk->places[i];
         if (found < 0) {
             fl_arrow_null_column(&column->type, array->length, walk->zeros, root->children[i]);
             continue;

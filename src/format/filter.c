@@ -109,23 +109,13 @@ static bool passes_value(const fl_filter *condition, const fluss_datum_t *value)
     }
 }
 
-static ptrdiff_t find_column(const fl_schema *schema, int32_t id)
-{
-    for (size_t i = 0; i < schema->column_count; i++) {
-        if (schema->columns[i].id == id) {
-            return (ptrdiff_t)i;
-        }
-    }
-    return -1;
-}
-
 fluss_code_t fl_filter_test_row(const fl_filter *filter, const fl_schema *schema,
                                 const fl_arrow_rows *rows, int64_t row, fl_arena *arena,
                                 bool *passes, fluss_error_t *err)
 {
     if (filter->op != FL_FILTER_ALL && filter->op != FL_FILTER_ANY) {
         fluss_datum_t value = {.type = FLUSS_NULL};
-        const ptrdiff_t column = find_column(schema, filter->column_id);
+        const ptrdiff_t column = fl_schema_find_id(schema, filter->column_id);
         if (column >= 0) {
             FL_TRY(fl_arrow_rows_get(rows, row, (size_t)column, arena, &value, err));
         }

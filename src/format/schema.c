@@ -134,6 +134,8 @@ fluss_code_t fl_schema_add_column(fl_schema *schema, const fl_column *column, fl
     FL_TRY(copy_text(schema, column->agg_function, &copy.agg_function, err));
     FL_TRY(copy_parameters(schema, column, &copy, err));
     FL_TRY(fl_type_copy(&column->type, &schema->arena, &copy.type, err));
+    size_t position; /* the name is new: it stands where the column does */
+    FL_TRY(fl_name_index_add(&schema->names, &schema->arena, copy.name, &position, err));
     const int32_t below = largest_id(&copy.type);
     const int32_t largest = below > copy.id ? below : copy.id;
     if (largest > schema->highest_field_id) {
@@ -225,6 +227,25 @@ fluss_code_t fl_schema_check_ids(const fl_schema *schema, fluss_error_t *err)
 
 /* ---- keys ---- */
 
+static fluss_code_t check_key_repeats(const fl_schema *schema, const uint32_t *key, size_t count,
+                                      fluss_error_t *err)
+{
+    bool *is_key = fl_calloc(schema->column_count, sizeof(*is_key));
+    if (is_key == NULL) {
+        return fl_error_nomem(err);
+    }
+    fluss_code_t rc = 0;
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        if (is_key[key[i]]) {
+            rc = fl_error_argument(err, "primary key: column '%s' is named twice",
+                                   schema->columns[key[i]].name);
+        }
+        is_key[key[i]] = true;
+    }
+    fl_free(is_key);
+    return rc;
+}
+
 fluss_code_t fl_schema_set_primary_key(fl_schema *schema, const char *const *names, size_t count,
                                        fluss_error_t *err)
 {
@@ -240,13 +261,9 @@ fluss_code_t fl_schema_set_primary_key(fl_schema *schema, const char *const *nam
         if (index < 0) {
             return fl_error_argument(err, "primary key: there is no column '%s'", names[i]);
         }
-        for (size_t j = 0; j < i; j++) {
-            if (key[j] == (uint32_t)index) {
-                return fl_error_argument(err, "primary key: column '%s' is named twice", names[i]);
-            }
-        }
         key[i] = (uint32_t)index;
     }
+    FL_TRY(check_key_repeats(schema, key, count, err));
     for (size_t i = 0; i < count; i++) {
         schema->columns[key[i]].type.nullable = false;
     }
@@ -282,13 +299,81 @@ fluss_code_t fl_schema_set_auto_increment(fl_schema *schema, const char *name, f
 
 ptrdiff_t fl_schema_find(const fl_schema *schema, const char *name, size_t name_size)
 {
-    for (size_t i = 0; i < schema->column_count; i++) {
-        const char *known = schema->columns[i].name;
-        if (strncmp(known, name, name_size) == 0 && known[name_size] == '\0') {
+    return fl_name_index_find(&schema->names, name, name_size);
+}
+
+/* ---- columns of another schema ---- */
+
+/* A column's id above its index, so that sorted places are sorted by id. */
+static uint64_t place_of(int32_t id, size_t index)
+{
+    return (uint64_t)(uint32_t)id << 32 | index;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a;
+    const uint64_t y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The first place of an id, else -1. */
+static int32_t find_id(const uint64_t *sorted, size_t count, int32_t id)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (sorted[middle] < place_of(id, 0)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < count && sorted[low] >> 32 == (uint32_t)id ? (int32_t)(uint32_t)sorted[low] : -1;
+}
+
+ptrdiff_t fl_schema_find_id(const fl_schema *schema, int32_t id)
+{
+    size_t low = 0, high = schema->column_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (schema->columns[middle].id < id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low < schema->column_count && schema->columns[low].id == id) {
+        return (ptrdiff_t)low;
+    }
+    for (size_t i = 0; i < schema->column_count; i++) { /* it is missing, or out of order */
+        if (schema->columns[i].id == id) {
             return (ptrdiff_t)i;
         }
     }
     return -1;
+}
+
+fluss_code_t fl_schema_match(const fl_schema *from, const fl_schema *to, int32_t *places,
+                             fluss_error_t *err)
+{
+    uint64_t *sorted = fl_calloc(from->column_count, sizeof(*sorted));
+    if (sorted == NULL) {
+        return fl_error_nomem(err);
+    }
+    bool is_sorted = true; /* as a rule columns stand in the order of their ids */
+    for (size_t i = 0; i < from->column_count; i++) {
+        sorted[i] = place_of(from->columns[i].id, i);
+        is_sorted = is_sorted && (i == 0 || sorted[i - 1] < sorted[i]);
+    }
+    if (!is_sorted) {
+        qsort(sorted, from->column_count, sizeof(*sorted), compare_places);
+    }
+    for (size_t i = 0; i < to->column_count; i++) {
+        places[i] = find_id(sorted, from->column_count, to->columns[i].id);
+    }
+    fl_free(sorted);
+    return 0;
 }
 
 bool fl_schema_has_primary_key(const fl_schema *schema)

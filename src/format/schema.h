@@ -4,6 +4,7 @@
 #define FL_SCHEMA_H
 #include <stdatomic.h>
 
+#include "base/name_index.h"
 #include "format/types.h"
 
 typedef struct fl_column {
@@ -21,6 +22,7 @@ typedef struct fl_schema {
     fl_arena arena;
     fl_column *columns;
     size_t column_count, column_capacity;
+    fl_name_index names;   /* of the columns, by index */
     uint32_t *primary_key; /* column indexes in key order; empty: log table */
     size_t primary_key_count;
     int32_t auto_increment; /* column index, -1: none */
@@ -52,8 +54,15 @@ FLUSS_CHECKED fluss_code_t fl_schema_set_primary_key(fl_schema *schema, const ch
 /** @return unknown column, a key column, not INT or BIGINT, or no primary key */
 FLUSS_CHECKED fluss_code_t fl_schema_set_auto_increment(fl_schema *schema, const char *name,
                                                         fluss_error_t *err);
-/** Index of a column; -1: none. */
+/** Index of a column; -1: none. Cost: the same for any number of columns. */
 ptrdiff_t fl_schema_find(const fl_schema *schema, const char *name, size_t name_size);
+/** Index of the column of an id; -1: none. Cost: small while columns stand in the order of their
+ * ids. */
+ptrdiff_t fl_schema_find_id(const fl_schema *schema, int32_t id);
+/** Where the columns of `to` stand in another schema, by id; -1: nowhere.
+ * @param places to->column_count of them */
+FLUSS_CHECKED fluss_code_t fl_schema_match(const fl_schema *from, const fl_schema *to,
+                                           int32_t *places, fluss_error_t *err);
 bool fl_schema_has_primary_key(const fl_schema *schema);
 /** The chosen columns (indexes in any order, each at most once) as a schema of their own, ids kept,
  * without keys. */

@@ -154,9 +154,19 @@ static fluss_code_t read_auto_partition(const reader *from, fl_auto_partition *s
 
 /* ---- statistics columns ---- */
 
-static fluss_code_t add_statistics_column(const fl_schema *schema, const char *name, size_t size,
-                                          fl_table_settings *settings, fluss_error_t *err)
+/* The columns as they are named, each of them once. */
+typedef struct statistics_reader {
+    const fl_schema *schema;
+    fl_table_settings *settings;
+    bool *is_chosen; /* of each column */
+    fluss_error_t *err;
+} statistics_reader;
+
+static fluss_code_t add_statistics_column(const statistics_reader *chosen, const char *name,
+                                          size_t size)
 {
+    const fl_schema *schema = chosen->schema;
+    fluss_error_t *err = chosen->err;
     const ptrdiff_t index = fl_schema_find(schema, name, size);
     if (index < 0) {
         return fl_error(err, FLUSS_E_INVALID_CONFIG, FLUSS_KIND_ARGUMENT,
@@ -169,12 +179,11 @@ static fluss_code_t add_statistics_column(const fl_schema *schema, const char *n
                         "'table.statistics.columns': column '%s' is %s, which has no statistics",
                         schema->columns[index].name, fl_type_root_name(type->root));
     }
-    for (size_t i = 0; i < settings->statistics_column_count; i++) {
-        if (settings->statistics_columns[i] == (uint32_t)index) {
-            return 0; /* named twice, counted once */
-        }
+    if (!chosen->is_chosen[index]) {
+        fl_table_settings *settings = chosen->settings;
+        settings->statistics_columns[settings->statistics_column_count++] = (uint32_t)index;
+        chosen->is_chosen[index] = true;
     }
-    settings->statistics_columns[settings->statistics_column_count++] = (uint32_t)index;
     return 0;
 }
 
@@ -187,7 +196,13 @@ static fluss_code_t read_statistics(const reader *from, fl_arena *arena,
         return 0;
     }
     settings->statistics_columns = fl_arena_array(arena, schema->column_count, sizeof(uint32_t));
-    if (settings->statistics_columns == NULL) {
+    const statistics_reader chosen = {
+        .schema = schema,
+        .settings = settings,
+        .is_chosen = fl_arena_array(arena, schema->column_count, sizeof(bool)),
+        .err = from->err,
+    };
+    if (settings->statistics_columns == NULL || chosen.is_chosen == NULL) {
         return fl_error_nomem(from->err);
     }
     while (at != NULL) {
@@ -203,11 +218,11 @@ static fluss_code_t read_statistics(const reader *from, fl_arena *arena,
         for (size_t i = 0; is_all && i < schema->column_count; i++) {
             if (fl_statistics_supports(&schema->columns[i].type)) {
                 const char *name = schema->columns[i].name;
-                FL_TRY(add_statistics_column(schema, name, strlen(name), settings, from->err));
+                FL_TRY(add_statistics_column(&chosen, name, strlen(name)));
             }
         }
         if (!is_all && end > at) {
-            FL_TRY(add_statistics_column(schema, at, (size_t)(end - at), settings, from->err));
+            FL_TRY(add_statistics_column(&chosen, at, (size_t)(end - at)));
         }
         at = comma == NULL ? NULL : comma + 1;
     }

@@ -4,6 +4,7 @@
  * recursion over types is bounded by FL_TYPE_DEPTH_MAX. */
 #include "format/types.h"
 
+#include "base/name_index.h"
 #include "base/utf8.h"
 
 enum { FIELD_COUNT_MAX = 65536 };
@@ -75,23 +76,24 @@ static fluss_code_t check_parameters(const fl_type *type, fluss_error_t *err)
     return 0;
 }
 
-static fluss_code_t check_field_names(const fl_type *type, fluss_error_t *err)
+static fluss_code_t check_field_names(const fl_type *type, fl_arena *arena, fluss_error_t *err)
 {
+    fl_name_index names = {0};
     for (size_t i = 0; i < type->field_count; i++) {
         const char *name = type->fields[i].name;
         if (name == NULL || name[0] == '\0' || !fl_utf8_is_valid(name, strlen(name))) {
             return fl_error_argument(err, "ROW: name of field %zu is empty or not UTF-8", i);
         }
-        for (size_t j = 0; j < i; j++) {
-            if (strcmp(name, type->fields[j].name) == 0) {
-                return fl_error_argument(err, "ROW: field '%s' is there twice", name);
-            }
+        size_t position;
+        FL_TRY(fl_name_index_add(&names, arena, name, &position, err));
+        if (position != i) {
+            return fl_error_argument(err, "ROW: field '%s' is there twice", name);
         }
     }
     return 0;
 }
 
-static fluss_code_t check_at(const fl_type *type, int depth, fluss_error_t *err)
+static fluss_code_t check_at(const fl_type *type, int depth, fl_arena *arena, fluss_error_t *err)
 {
     if (depth > FL_TYPE_DEPTH_MAX) {
         return fl_error_argument(err, "type is nested deeper than %d levels", FL_TYPE_DEPTH_MAX);
@@ -106,20 +108,24 @@ static fluss_code_t check_at(const fl_type *type, int depth, fluss_error_t *err)
             return fl_error_argument(err, "ROW: %zu fields, expected 1 to %d", type->field_count,
                                      FIELD_COUNT_MAX);
         }
-        FL_TRY(check_field_names(type, err));
+        FL_TRY(check_field_names(type, arena, err));
     } else if (type->field_count != wanted) {
         return fl_error_argument(err, "%s: %zu inner types, expected %zu",
                                  fl_type_root_name(type->root), type->field_count, wanted);
     }
     for (size_t i = 0; i < type->field_count; i++) {
-        FL_TRY(check_at(&type->fields[i].type, depth + 1, err));
+        FL_TRY(check_at(&type->fields[i].type, depth + 1, arena, err));
     }
     return 0;
 }
 
 fluss_code_t fl_type_check(const fl_type *type, fluss_error_t *err)
 {
-    return check_at(type, 1, err);
+    fl_arena arena;
+    fl_arena_init(&arena);
+    const fluss_code_t rc = check_at(type, 1, &arena, err);
+    fl_arena_deinit(&arena);
+    return rc;
 }
 
 bool fl_type_equal(const fl_type *a, const fl_type *b)

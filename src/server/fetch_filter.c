@@ -100,20 +100,11 @@ static bool read_literal(const fl_msg_pb_literal_value *in, const fl_type *type,
     }
 }
 
-static const fl_column *find_column(const fl_schema *schema, int32_t id)
-{
-    for (size_t i = 0; i < schema->column_count; i++) {
-        if (schema->columns[i].id == id) {
-            return &schema->columns[i];
-        }
-    }
-    return NULL;
-}
-
 static bool read_condition(const fl_msg_pb_leaf_predicate *in, const fl_schema *schema,
                            fl_arena *arena, fl_filter *out)
 {
-    const fl_column *column = find_column(schema, in->field_id);
+    const ptrdiff_t index = fl_schema_find_id(schema, in->field_id);
+    const fl_column *column = index < 0 ? NULL : &schema->columns[index];
     fluss_datum_t *literals = fl_arena_array(arena, in->literals_count, sizeof(*literals));
     if (column == NULL || literals == NULL || in->function < 0 || in->function > FL_FILTER_NOT_IN) {
         return false;

@@ -66,16 +66,6 @@ void fl_kv_write_state(const uint8_t prefix[FL_KV_PREFIX_SIZE], const fl_kv_stat
 
 /* ---- schema versions ---- */
 
-static int32_t find_column_by_id(const fl_schema *schema, int32_t id)
-{
-    for (size_t i = 0; i < schema->column_count; i++) {
-        if (schema->columns[i].id == id) {
-            return (int32_t)i;
-        }
-    }
-    return -1;
-}
-
 static fluss_code_t prepare_version(fl_kv_tablet *tablet, const fl_schema *schema,
                                     const fl_schema *latest, fl_kv_version *version,
                                     fluss_error_t *err)
@@ -90,10 +80,7 @@ static fluss_code_t prepare_version(fl_kv_tablet *tablet, const fl_schema *schem
     for (size_t i = 0; i < schema->column_count; i++) {
         version->types[i] = &schema->columns[i].type;
     }
-    for (size_t i = 0; i < latest->column_count; i++) {
-        version->source[i] = find_column_by_id(schema, latest->columns[i].id);
-    }
-    return 0;
+    return fl_schema_match(schema, latest, version->source, err);
 }
 
 static fluss_code_t prepare_key_columns(fl_kv_tablet *tablet, fluss_error_t *err)
