@@ -166,8 +166,8 @@ def _format(argument: str, value: str | None) -> str | None:
     if value is None:
         return None
     require(value, str, argument)
-    name = plain(value).lower()
-    if name not in _FORMATS[argument]:
+    name = plain(value)
+    if name.lower() not in _FORMATS[argument]:
         known = ", ".join(_FORMATS[argument])
         raise FlussError(f"Unknown {argument} {name!r}: expected one of {known}")
     return name.upper()

@@ -153,6 +153,9 @@ static fl_scanner *scanner_of(fl_scanner *origin)
 fluss_code_t fl_read_begin(fluss_scanner_t *from, const fluss_position_t *stop, size_t n,
                            bool is_alone, fluss_read_t **out, fluss_error_t *err)
 {
+    if (n > SIZE_MAX / sizeof(*stop)) {
+        return fl_error_argument(err, "%zu stop offsets are more than memory holds", n);
+    }
     fl_scanner *origin = from->scanner;
     fluss_read_t *read = fl_calloc(1, sizeof(*read));
     fl_scanner *scanner = read != NULL ? scanner_of(origin) : NULL;
