@@ -103,7 +103,9 @@ static void put_zeros(null_writer *w, size_t size)
         }
     }
     w->buffer_count++;
-    w->position += padded;
+    if (w->position <= INT32_MAX) { /* no batch is larger, and sums without end would run over */
+        w->position += padded;
+    }
 }
 
 /* The types of a schema have a bounded depth. */

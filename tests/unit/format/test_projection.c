@@ -249,6 +249,39 @@ static void buffers_that_overlap_are_refused(void **state)
     fl_schema_unref(schema);
 }
 
+/* 32 columns of 2^59 bytes each are 2^64 bytes. */
+static void columns_of_nulls_that_no_batch_holds_are_refused(void **state)
+{
+    (void)state;
+    enum { ADDED = 32, WIDTH = 1 << 30, ROWS = 1 << 29, ROW_COUNT_AT = 0x48 };
+    fl_schema *written = SCHEMA("a INT"), *newest = SCHEMA("a INT");
+    uint32_t columns[1 + ADDED] = {0};
+    for (uint32_t i = 0; i < ADDED; i++) {
+        const fl_type type = {.root = FLUSS_BINARY, .length = WIDTH};
+        char name[16];
+        (void)snprintf(name, sizeof(name), "added%u", i);
+        OK(fl_schema_add(newest, name, &type, NULL, &error));
+        columns[1 + i] = 1 + i;
+    }
+    struct ArrowArray array = random_array(written, 3, 0, 1);
+    fl_buf made = batch_of(written, &array, 0, true, FL_COMPRESS_NONE);
+    uint8_t *message = made.data + fl_log_batch_header_size(0, 0);
+    fl_store_i64(message + ROW_COUNT_AT, ROWS);
+    fl_log_batch batch;
+    OK(fl_log_batch_open(fl_buf_slice(&made), true, &batch, &error));
+    fl_buf out;
+    fl_buf_init(&out, BUF_MAX);
+    const fl_projection projection = {written, newest, columns, FL_COUNT_OF(columns)};
+    assert_int_equal(fl_log_batch_project(&batch, &projection, &out, &error),
+                     FLUSS_E_CORRUPT_RECORD);
+    assert_int_equal(out.size, 0);
+    fl_buf_deinit(&out);
+    fl_buf_deinit(&made);
+    release(&array);
+    fl_schema_unref(written);
+    fl_schema_unref(newest);
+}
+
 static void flipped_batches_never_crash(void **state)
 {
     (void)state;
@@ -287,6 +320,7 @@ int main(void)
         cmocka_unit_test(wrong_columns_are_refused),
         cmocka_unit_test(a_batch_that_does_not_fit_the_schema_is_corrupt),
         cmocka_unit_test(buffers_that_overlap_are_refused),
+        cmocka_unit_test(columns_of_nulls_that_no_batch_holds_are_refused),
         cmocka_unit_test(flipped_batches_never_crash),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
