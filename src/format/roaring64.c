@@ -420,6 +420,9 @@ static fluss_code_t read_bitmap(fl_slice bytes, fl_arena *arena, bitmap64 *bitma
     bitmap->key_count = fl_load_i64(count.data);
     FL_TRY(read_node(bitmap, &reader, path, 0, &bitmap->root, err));
     FL_TRY(read_containers(bitmap, &reader, err));
+    if (bitmap->key_count < 1 || (uint64_t)bitmap->key_count > bitmap->slot_count) {
+        return fl_roaring_refuse(&reader, "more leaves than containers, or none", err);
+    }
     bool *is_used = fl_arena_array(arena, bitmap->slot_count, sizeof(*is_used));
     if (is_used == NULL) {
         return fl_error_nomem(err);

@@ -117,6 +117,30 @@ static void check_flips(const vector *v)
     free(bytes);
 }
 
+/* The number of leaves, behind the tag of a bitmap of 64-bit integers. */
+static void check_key_counts(const vector *v)
+{
+    static const int64_t wrong[] = {INT64_MAX, INT64_MIN, -1, 0};
+    if (!v->is_64 || v->a.data[0] == 0) {
+        return;
+    }
+    uint8_t *bytes = malloc(v->a.size);
+    assert_non_null(bytes);
+    memcpy(bytes, v->a.data, v->a.size);
+    for (size_t i = 0; i < FL_COUNT_OF(wrong); i++) {
+        fl_arena arena;
+        fl_buf out;
+        fl_arena_init(&arena);
+        fl_buf_init(&out, INT32_MAX);
+        fl_store_i64(bytes + 1, wrong[i]);
+        assert_int_equal(unite(true, fl_slice_of(bytes, v->a.size), v->b, &arena, &out),
+                         FLUSS_E_CORRUPT_MESSAGE);
+        fl_buf_deinit(&out);
+        fl_arena_deinit(&arena);
+    }
+    free(bytes);
+}
+
 static void unions_have_the_bytes_of_java(void **state)
 {
     (void)state;
@@ -135,12 +159,19 @@ static void any_bytes_are_safe_to_read(void **state)
     each_vector(check_flips);
 }
 
+static void a_wrong_number_of_leaves_is_refused(void **state)
+{
+    (void)state;
+    each_vector(check_key_counts);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unions_have_the_bytes_of_java),
         cmocka_unit_test(a_cut_bitmap_is_refused),
         cmocka_unit_test(any_bytes_are_safe_to_read),
+        cmocka_unit_test(a_wrong_number_of_leaves_is_refused),
     };
     const char *seed = getenv("FLUSS_TEST_SEED");
     draw_state = seed != NULL ? strtoull(seed, NULL, 10) : 20261129;
