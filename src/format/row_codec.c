@@ -74,7 +74,8 @@ fluss_code_t fl_row_decode(fl_row_format format, const fl_type *const *types, fl
     if (!fl_mul_size(row.size, ITEMS_PER_BYTE, &items)) {
         items = SIZE_MAX - ITEMS_FREE;
     }
-    fl_row_decoder decoder = {.arena = arena, .items_left = items + ITEMS_FREE, .err = err};
+    fl_row_decoder decoder = {
+        .arena = arena, .items_left = items + ITEMS_FREE, .bytes_left = row.size, .err = err};
     return fl_row_decode_types(&decoder, format, &all, row, values);
 }
 
@@ -208,16 +209,21 @@ void fl_fixed_load(const fl_type *type, const uint8_t *from, fluss_datum_t *valu
 
 /* ---- wider values ---- */
 
-fluss_code_t fl_load_text_or_bytes(const fl_type *type, fl_slice bytes, fluss_datum_t *value,
-                                   fluss_error_t *err)
+fluss_code_t fl_load_text_or_bytes(fl_row_decoder *decoder, const fl_type *type, fl_slice bytes,
+                                   fluss_datum_t *value)
 {
+    if (bytes.size > decoder->bytes_left) {
+        return fl_error_corrupt(decoder->err, "row: texts or bytes overlap, the last of %zu bytes",
+                                bytes.size);
+    }
+    decoder->bytes_left -= bytes.size;
     *value = (fluss_datum_t){.type = type->root};
     value->v.s.ptr = bytes.data;
     value->v.s.len = bytes.size;
     const bool is_text = type->root == FLUSS_CHAR || type->root == FLUSS_STRING;
     return !is_text || fl_utf8_is_valid(bytes.data, bytes.size)
                ? 0
-               : fl_error_corrupt(err, "row: text of %zu bytes is not UTF-8", bytes.size);
+               : fl_error_corrupt(decoder->err, "row: text of %zu bytes is not UTF-8", bytes.size);
 }
 
 fluss_code_t fl_load_wide_decimal(const fl_type *type, fl_slice bytes, fluss_datum_t *value,

@@ -167,7 +167,7 @@ static fluss_code_t read_sized_value(cursor *from, const fl_type *type, fluss_da
     }
     return type->root == FLUSS_DECIMAL
                ? fl_load_wide_decimal(type, bytes, value, from->decoder->err)
-               : fl_load_text_or_bytes(type, bytes, value, from->decoder->err);
+               : fl_load_text_or_bytes(from->decoder, type, bytes, value);
 }
 
 static fluss_code_t read_number(cursor *from, const fl_type *type, fluss_datum_t *value)

@@ -145,7 +145,7 @@ static fluss_code_t read_value(cursor *from, const fl_type *type, fluss_datum_t 
         while (type->root == FLUSS_CHAR && bytes.size > 0 && bytes.data[bytes.size - 1] == 0) {
             bytes.size--;
         }
-        return fl_load_text_or_bytes(type, bytes, value, err);
+        return fl_load_text_or_bytes(from->decoder, type, bytes, value);
     }
     if (fl_is_wide_decimal(type)) {
         return fl_load_wide_decimal(type, bytes, value, err);

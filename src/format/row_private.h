@@ -19,10 +19,11 @@ static inline const fl_type *fl_row_type_at(const fl_row_types *types, size_t in
 }
 
 /** What a decoder carries along. Offsets of arrays may overlap, so bytes alone do not bound the
- * number of values: `items_left` does. */
+ * number of values, nor what their texts hold together: `items_left` and `bytes_left` do. */
 typedef struct fl_row_decoder {
     fl_arena *arena;
     size_t items_left;
+    size_t bytes_left; /* of texts and bytes */
     fluss_error_t *err;
 } fl_row_decoder;
 /** Room for nested values; counts them. @return FLUSS_E_CORRUPT_MESSAGE: more than the bytes of the
@@ -93,8 +94,8 @@ static inline int64_t fl_decimal_i64(const fluss_datum_t *value)
 }
 
 /** Fill a value of a type from its bytes; text must be UTF-8. `value` is zeroed before. */
-FLUSS_CHECKED fluss_code_t fl_load_text_or_bytes(const fl_type *type, fl_slice bytes,
-                                                 fluss_datum_t *value, fluss_error_t *err);
+FLUSS_CHECKED fluss_code_t fl_load_text_or_bytes(fl_row_decoder *decoder, const fl_type *type,
+                                                 fl_slice bytes, fluss_datum_t *value);
 FLUSS_CHECKED fluss_code_t fl_load_wide_decimal(const fl_type *type, fl_slice bytes,
                                                 fluss_datum_t *value, fluss_error_t *err);
 FLUSS_CHECKED fluss_code_t fl_load_wide_timestamp(const fl_type *type, int64_t ms, uint32_t nanos,

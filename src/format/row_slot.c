@@ -114,7 +114,7 @@ fluss_code_t fl_slot_load(fl_row_decoder *decoder, fl_row_format format, const f
         } else {
             bytes = fl_slice_sub(whole, slot_at, inline_size);
         }
-        return fl_load_text_or_bytes(type, bytes, value, decoder->err);
+        return fl_load_text_or_bytes(decoder, type, bytes, value);
     }
     if (fl_is_wide_timestamp(type)) {
         FL_TRY(find_bytes(decoder, whole, offset, sizeof(int64_t), &bytes));

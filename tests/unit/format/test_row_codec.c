@@ -375,6 +375,31 @@ static void text_longer_than_char_is_refused_by_indexed_rows(void **state)
     fl_buf_deinit(&out);
 }
 
+/* A small row must not stand for texts without end: slots may say anything, the same place too. */
+static void texts_of_one_place_are_refused(void **state)
+{
+    (void)state;
+    enum { COUNT = 4, TEXT = 1000, HEAD = 8, TEXT_AT = HEAD + COUNT * 8, SIZE = TEXT_AT + TEXT };
+    static const char *const elements[] = {"ARRAY<STRING>", "ARRAY<BYTES>"};
+    uint8_t row[3 + SIZE] = {0, 0x80 | (SIZE & 0x7F), SIZE >> 7, COUNT};
+    memset(row + 3 + TEXT_AT, 'x', TEXT);
+    for (size_t i = 0; i < COUNT; i++) {
+        fl_store_u64(row + 3 + HEAD + i * 8, (uint64_t)TEXT_AT << 32 | TEXT);
+    }
+    for (size_t i = 0; i < FL_COUNT_OF(elements); i++) {
+        const fl_type type = type_of(elements[i]);
+        const fl_type *pointer = &type;
+        fluss_datum_t value;
+        fl_arena arena;
+        fl_arena_init(&arena);
+        assert_int_equal(fl_row_decode(FL_ROW_COMPACTED, &pointer, fl_slice_of(row, sizeof(row)), 1,
+                                       &arena, &value, &error),
+                         FLUSS_E_CORRUPT_MESSAGE);
+        assert_non_null(strstr(error.message, "overlap"));
+        fl_arena_deinit(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -386,6 +411,7 @@ int main(void)
         cmocka_unit_test(partition_values_have_the_java_form),
         cmocka_unit_test(a_null_in_a_not_null_column_is_refused),
         cmocka_unit_test(text_longer_than_char_is_refused_by_indexed_rows),
+        cmocka_unit_test(texts_of_one_place_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, free_types);
 }
