@@ -145,6 +145,27 @@ fluss_code_t fl_schema_add_column(fl_schema *schema, const fl_column *column, fl
     return 0;
 }
 
+static size_t count_ids(const fl_type *type)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < type->field_count; i++) {
+        count += (type->root == FLUSS_ROW) + count_ids(&type->fields[i].type);
+    }
+    return count;
+}
+
+/* Whether a column of this type and its fields still get ids. */
+static fluss_code_t check_ids_left(const fl_schema *schema, const char *name, const fl_type *type,
+                                   fluss_error_t *err)
+{
+    const int32_t below = largest_id(type);
+    const int64_t highest = below > schema->highest_field_id ? below : schema->highest_field_id;
+    return 1 + count_ids(type) <= (size_t)(INT32_MAX - highest)
+               ? 0
+               : fl_error_argument(err, "column '%s': no id is left, the highest field id is %lld",
+                                   name, (long long)highest);
+}
+
 static void assign_ids(fl_type *type, int32_t *highest)
 {
     for (size_t i = 0; i < type->field_count; i++) {
@@ -157,6 +178,7 @@ fluss_code_t fl_schema_add(fl_schema *schema, const char *name, const fl_type *t
                            const char *comment, fluss_error_t *err)
 {
     const fl_column column = {.name = name, .comment = comment, .id = -1, .type = *type};
+    FL_TRY(check_ids_left(schema, name, type, err));
     FL_TRY(fl_schema_add_column(schema, &column, err));
     fl_column *added = &schema->columns[schema->column_count - 1];
     added->id = ++schema->highest_field_id;
@@ -165,15 +187,6 @@ fluss_code_t fl_schema_add(fl_schema *schema, const char *name, const fl_type *t
 }
 
 /* ---- ids ---- */
-
-static size_t count_ids(const fl_type *type)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < type->field_count; i++) {
-        count += (type->root == FLUSS_ROW) + count_ids(&type->fields[i].type);
-    }
-    return count;
-}
 
 static int32_t *collect_ids(const fl_type *type, int32_t *to)
 {

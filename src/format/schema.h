@@ -38,7 +38,7 @@ void fl_schema_unref(fl_schema *schema); /* NULL allowed */
 
 /** Append a column; its id, and those of nested fields, continue from highest_field_id (Fluss's
  * rule). `type` is copied.
- * @return FLUSS_KIND_ARGUMENT: empty, repeated or not UTF-8 name */
+ * @return FLUSS_KIND_ARGUMENT: empty, repeated or not UTF-8 name, no ids left */
 FLUSS_CHECKED fluss_code_t fl_schema_add(fl_schema *schema, const char *name, const fl_type *type,
                                          const char *comment, fluss_error_t *err);
 /** Append a column as it is, ids included (columns read from JSON, or of an older schema). The

@@ -70,14 +70,19 @@ static fluss_code_t read_column(const json_t *json, fl_arena *arena, fl_column *
 }
 
 /* Number what has no id: columns by position, nested fields behind all columns. */
-static void assign_positions(fl_type *type, int32_t *highest)
+static fluss_code_t assign_positions(fl_type *type, int32_t *highest, fluss_error_t *err)
 {
     for (size_t i = 0; i < type->field_count; i++) {
         if (type->root == FLUSS_ROW) {
+            if (*highest == INT32_MAX) {
+                return fl_error_argument(err, "field '%s': no id is left, the highest is %d",
+                                         type->fields[i].name, INT32_MAX);
+            }
             type->fields[i].id = ++*highest;
         }
-        assign_positions(&type->fields[i].type, highest);
+        FL_TRY(assign_positions(&type->fields[i].type, highest, err));
     }
+    return 0;
 }
 
 static bool has_unassigned(const fl_type *type)
@@ -107,7 +112,7 @@ static fluss_code_t settle_ids(fl_schema *schema, size_t with_id, fluss_error_t 
     }
     for (size_t i = 0; i < schema->column_count; i++) {
         if (with_id == 0 || has_unassigned(&schema->columns[i].type)) {
-            assign_positions(&schema->columns[i].type, &schema->highest_field_id);
+            FL_TRY(assign_positions(&schema->columns[i].type, &schema->highest_field_id, err));
         }
     }
     return 0;

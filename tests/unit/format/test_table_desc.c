@@ -65,6 +65,36 @@ static void schemas_without_ids_are_numbered(void **state)
     fl_schema_unref(schema);
 }
 
+/* Ids end at 2147483647; a schema that has used the last one takes no more columns or fields. */
+static void ids_do_not_run_over(void **state)
+{
+    (void)state;
+    static const char *const unsettled[] = {
+        "{\"columns\":[{\"name\":\"a\",\"data_type\":{\"type\":\"ROW\",\"fields\":[{\"name\":\"f\","
+        "\"field_type\":{\"type\":\"INTEGER\"},\"field_id\":2147483647}]}}]}",
+        "{\"columns\":[{\"name\":\"a\",\"data_type\":{\"type\":\"ROW\",\"fields\":[{\"name\":\"f\","
+        "\"field_type\":{\"type\":\"INTEGER\"}}]},\"id\":2147483647}]}"};
+    fl_schema *schema = NULL;
+    for (size_t i = 0; i < FL_COUNT_OF(unsettled); i++) {
+        assert_int_not_equal(fl_schema_from_json(fl_slice_str(unsettled[i]), &schema, &error), 0);
+        assert_non_null(strstr(error.message, "2147483647"));
+    }
+    OK(fl_schema_from_json(
+        fl_slice_str("{\"columns\":[{\"name\":\"a\",\"data_type\":{\"type\":\"INTEGER\"},"
+                     "\"id\":0}],\"highest_field_id\":2147483646}"),
+        &schema, &error));
+    const fl_type number = {.root = FLUSS_INT, .nullable = true};
+    fl_field field = {.name = "f", .type = number, .id = -1};
+    const fl_type row = {.root = FLUSS_ROW, .nullable = true, .fields = &field, .field_count = 1};
+    assert_int_not_equal(fl_schema_add(schema, "b", &row, NULL, &error), 0);
+    assert_int_equal(schema->column_count, 1);
+    OK(fl_schema_add(schema, "b", &number, NULL, &error));
+    assert_int_equal(schema->columns[1].id, INT32_MAX);
+    assert_int_not_equal(fl_schema_add(schema, "c", &number, NULL, &error), 0);
+    assert_int_equal(schema->column_count, 2);
+    fl_schema_unref(schema);
+}
+
 static void unknown_members_are_ignored(void **state)
 {
     (void)state;
@@ -214,6 +244,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_descriptor_with_everything_comes_back),
         cmocka_unit_test(schemas_without_ids_are_numbered),
+        cmocka_unit_test(ids_do_not_run_over),
         cmocka_unit_test(unknown_members_are_ignored),
         cmocka_unit_test(faults_name_their_place),
         cmocka_unit_test(databases_come_back),
