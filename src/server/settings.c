@@ -144,6 +144,15 @@ fluss_code_t fl_settings_set(fl_settings *settings, const char *key, const char 
     return which != NULL ? store(which, value, settings, err) : refuse_unknown(key, err);
 }
 
+/* Timers that start themselves again must not do it at once. */
+static fluss_code_t check_interval(const char *key, int64_t interval_ms, fluss_error_t *err)
+{
+    return interval_ms > 0
+               ? 0
+               : fl_error_argument(err, "setting '%s' = %lld ms: expected a time above 0", key,
+                                   (long long)interval_ms);
+}
+
 fluss_code_t fl_settings_check(const fl_settings *settings, fluss_error_t *err)
 {
     if (settings->disk_recover > settings->disk_limit) {
@@ -182,7 +191,8 @@ fluss_code_t fl_settings_check(const fl_settings *settings, fluss_error_t *err)
         return fl_error_argument(err, "setting 'log.segment.file-size' = %zu: expected 4kb to 1gb",
                                  settings->segment_size);
     }
-    return 0;
+    FL_TRY(check_interval("log.retention.check-interval", settings->retention_interval, err));
+    return check_interval("auto-partition.check.interval", settings->auto_partition_interval, err);
 }
 
 /* Remember what was set, for those who ask the server: the last value of a key. */

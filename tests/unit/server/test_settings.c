@@ -76,6 +76,10 @@ static void wrong_settings_are_named(void **state)
                  {"log.segment.file-size", "2gb", "4kb to 1gb"},
                  {"log.segment.file-size", "9223372036854775807tb", "log.segment.file-size"},
                  {"netty.connection.max-idle-time", "soon", "soon"},
+                 {"log.retention.check-interval", "0", "above 0"},
+                 {"log.retention.check-interval", "0 s", "'log.retention.check-interval'"},
+                 {"auto-partition.check.interval", "0", "'auto-partition.check.interval'"},
+                 {"auto-partition.check.interval", "999us", "above 0"},
                  {"allow.create.log.tables", "yes", "true or false"},
                  {"server.data-disk.write-limit-ratio", "1.5", "0 to 1"},
                  {"server.data-disk.write-limit-ratio", "nan", "0 to 1"}};
