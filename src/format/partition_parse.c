@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text of a partition value as a value again: what partition_value.c prints, and what the
  * official clients print where they differ from it. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,8 +14,9 @@ enum { TEXT_SIZE_MAX = 200, NANOS_PER_MS = 1000000, FRACTION_DIGITS = 9 };
 static bool parse_integer(const char *text, int64_t *value)
 {
     char *end;
+    errno = 0;
     *value = strtoll(text, &end, 10);
-    return *end == '\0' && end != text;
+    return *end == '\0' && end != text && errno == 0;
 }
 
 /* '_' stands for the point. */
@@ -53,9 +55,10 @@ static bool parse_bytes(fl_slice text, uint8_t *bytes)
 
 static bool parse_date(const char *text, int64_t *days, int *used)
 {
-    int year, month, day;
-    if (sscanf(text, "%d-%2d-%2d%n", &year, &month, &day, used) != 3 || month < 1 || month > 12 ||
-        day < 1 || day > 31) {
+    long long year;
+    int month, day;
+    if (sscanf(text, "%10lld-%2d-%2d%n", &year, &month, &day, used) != 3 || month < 1 ||
+        month > 12 || day < 1 || day > 31) {
         return false;
     }
     *days = fl_calendar_to_days(year, month, day);
@@ -65,8 +68,8 @@ static bool parse_date(const char *text, int64_t *days, int *used)
 static bool parse_clock(const char *text, int64_t *ms, int *used)
 {
     int hour, minute, second;
-    if (sscanf(text, "%2d-%2d-%2d_%n", &hour, &minute, &second, used) != 3 || hour > 23 ||
-        minute > 59 || second > 59) {
+    if (sscanf(text, "%2d-%2d-%2d_%n", &hour, &minute, &second, used) != 3 || hour < 0 ||
+        hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59) {
         return false;
     }
     *ms = ((hour * 60 + minute) * 60 + second) * INT64_C(1000);
@@ -104,10 +107,11 @@ static bool parse_timestamp(const char *text, fluss_datum_t *value)
     int64_t days, ms, nanos;
     if (!parse_date(text, &days, &used) || text[used] != '-' ||
         !parse_clock(text + used + 1, &ms, &clock_used) ||
-        !parse_fraction(text + used + 1 + clock_used, &nanos)) {
+        !parse_fraction(text + used + 1 + clock_used, &nanos) ||
+        __builtin_mul_overflow(days, FL_MS_PER_DAY, &days) ||
+        __builtin_add_overflow(days, ms + nanos / NANOS_PER_MS, &value->v.i)) {
         return false;
     }
-    value->v.i = days * FL_MS_PER_DAY + ms + nanos / NANOS_PER_MS;
     value->nanos = (int32_t)(nanos % NANOS_PER_MS);
     return true;
 }

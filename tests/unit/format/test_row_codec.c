@@ -346,6 +346,42 @@ static void partition_values_have_the_java_form(void **state)
     fl_buf_deinit(&out);
 }
 
+static void partition_texts_beyond_their_type_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type, *text;
+    } rows[] = {
+        {"BIGINT", "9223372036854775808"},
+        {"BIGINT", "-9223372036854775809"},
+        {"DATE", "99999999999-01-01"},
+        {"DATE", "2147483647-01-01"},
+        {"TIME(3)", "-1-00-00_"},
+        {"TIMESTAMP(3)", "2147483647-01-01-00-00-00_"},
+        {"TIMESTAMP(3)", "9999999999-01-01-00-00-00_"},
+        {"TIMESTAMP(3)", "292278994-08-17-07-12-55_808"},
+        {"TIMESTAMP(3)", "2025-05-31--1-00-00_"},
+        {"TIMESTAMP(3)", "2025-05-31-00--1-00_"},
+        {"TIMESTAMP(3)", "2025-05-31-00-00--1_"},
+    };
+    fl_arena arena;
+    fl_arena_init(&arena);
+    for (size_t i = 0; i < FL_COUNT_OF(rows); i++) {
+        const fl_type type = type_of(rows[i].type);
+        fluss_datum_t value;
+        if (fl_partition_value_parse(&type, fl_slice_str(rows[i].text), &arena, &value, &error) ==
+            0) {
+            fail_msg("%s as %s is %lld", rows[i].text, rows[i].type, (long long)value.v.i);
+        }
+    }
+    const fl_type last = type_of("TIMESTAMP(3)");
+    fluss_datum_t value;
+    OK(fl_partition_value_parse(&last, fl_slice_str("292278994-08-17-07-12-55_807"), &arena, &value,
+                                &error));
+    assert_true(value.v.i == INT64_MAX);
+    fl_arena_deinit(&arena);
+}
+
 static void a_null_in_a_not_null_column_is_refused(void **state)
 {
     (void)state;
@@ -409,6 +445,7 @@ int main(void)
         cmocka_unit_test(keys_of_one_column),
         cmocka_unit_test(iceberg_hashes_of_its_specification),
         cmocka_unit_test(partition_values_have_the_java_form),
+        cmocka_unit_test(partition_texts_beyond_their_type_are_refused),
         cmocka_unit_test(a_null_in_a_not_null_column_is_refused),
         cmocka_unit_test(text_longer_than_char_is_refused_by_indexed_rows),
         cmocka_unit_test(texts_of_one_place_are_refused),
