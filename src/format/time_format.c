@@ -6,6 +6,8 @@
 
 #include "format/table_rules.h"
 
+enum { NAME_SIZE_MAX = 100 };
+
 static const struct {
     char letter;
     size_t width;
@@ -90,6 +92,9 @@ fluss_code_t fl_rules_check_time_format(const char *format, fl_time_unit unit, f
     }
     if (is_quoted) {
         return refuse(format, "a quote is not closed", err);
+    }
+    if (size > NAME_SIZE_MAX) {
+        return refuse(format, "the names of partitions can have at most 100 characters", err);
     }
     return *wanted == '\0' ? 0 : refuse(format, "a field of the time unit is missing", err);
 }

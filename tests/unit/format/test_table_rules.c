@@ -163,6 +163,12 @@ static const table_case cases[] = {
      .properties = {"table.auto-partition.time-format", "_'_'yyyyMMdd"},
      .code = 15,
      .text = "reserved"},
+    {.partition_keys = {"s"},
+     .properties = {"table.auto-partition.time-format",
+                    "--------------------------------------------------"
+                    "--------------------------------------------------yyyyMMdd"},
+     .code = 15,
+     .text = "at most 100"},
     {.properties = {"table.datalake.enabled", "true"}, .code = 15, .text = "data lake"},
     {.properties = {"table.statistics.columns", "*"}, .code = 0},
     {.properties = {"table.statistics.columns", "k, s"}, .code = 0},
