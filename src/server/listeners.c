@@ -11,8 +11,8 @@
 #include "base/log.h"
 #include "server/session.h"
 
-/* The next item of a comma list, blanks around it cut off, as a copy; NULL: the end. */
-static const char *next_item(const char **at, fl_arena *arena)
+/* The next item of a comma list, blanks around it cut off; empty: the end. */
+static fl_slice next_item(const char **at)
 {
     while (**at == ',' || **at == ' ') {
         (*at)++;
@@ -23,7 +23,7 @@ static const char *next_item(const char **at, fl_arena *arena)
     while (size != 0 && item[size - 1] == ' ') {
         size--;
     }
-    return size != 0 ? fl_arena_strndup(arena, item, size) : NULL;
+    return fl_slice_of(item, size);
 }
 
 static const char *skip_slashes(const char *text)
@@ -149,9 +149,13 @@ typedef fluss_code_t (*item_fn)(fl_server *server, char *item, fluss_error_t *er
 
 static fluss_code_t each_item(fl_server *server, const char *list, item_fn use, fluss_error_t *err)
 {
-    const char *item;
-    while ((item = next_item(&list, &server->settings.arena)) != NULL) {
-        FL_TRY(use(server, (char *)(uintptr_t)item, err));
+    fl_slice item;
+    while ((item = next_item(&list)).size != 0) {
+        const char *copy = fl_arena_strndup(&server->settings.arena, item.data, item.size);
+        if (copy == NULL) {
+            return fl_error_nomem(err);
+        }
+        FL_TRY(use(server, (char *)(uintptr_t)copy, err));
     }
     return 0;
 }

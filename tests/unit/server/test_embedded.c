@@ -83,19 +83,31 @@ static void wrong_arguments_are_errors(void **state)
     fluss_server_free(NULL);
 }
 
+/* The names are longer than a block of an arena, so that each takes memory of its own: a listener
+ * that is to ask for SASL asks for it, or there is no server. */
 static void a_start_that_runs_out_of_memory_fails_cleanly(void **state)
 {
     (void)state;
+    enum { NAME_SIZE = 300000 };
+    static char listener[NAME_SIZE + 32], protocol[NAME_SIZE + 32], name[NAME_SIZE + 1];
     fluss_error_t err;
+    memset(name, 'L', NAME_SIZE);
+    (void)snprintf(listener, sizeof(listener), "%s://127.0.0.1:0", name);
+    (void)snprintf(protocol, sizeof(protocol), "%s:SASL", name);
+    const fluss_kv_t settings[] = {{"server.shards", "2"},
+                                   {"bind.listeners", listener},
+                                   {"security.protocol.map", protocol},
+                                   {"security.sasl.plain.credentials", "u:p"}};
     fluss_server_t *server = NULL;
     fl_frame_pool_drain();
     const int64_t before = fl_alloc_live_count();
     for (uint64_t n = 1; n < 2000 && server == NULL; n++) {
         fl_alloc_fail_at(n);
-        (void)start(NULL, "A://127.0.0.1:0", &server, &err);
+        (void)fluss_server_start(settings, 4, &server, &err);
     }
     fl_alloc_fail_at(0);
     assert_non_null(server);
+    assert_non_null(fluss_server_sasl_endpoint(server));
     fluss_server_free(server);
     fl_frame_pool_drain();
     assert_int_equal(fl_alloc_live_count(), before);
