@@ -130,9 +130,11 @@ static fluss_code_t load_file(const char *path, fl_zone *zone, fluss_error_t *er
         return fl_error(err, FLUSS_E_INVALID_CONFIG, FLUSS_KIND_ARGUMENT,
                         "there is no such time zone: no file %s", path);
     }
+    fluss_code_t rc;
     uint8_t *content = fl_alloc(FILE_SIZE_MAX);
-    fluss_code_t rc = fl_error_nomem(err);
-    if (content != NULL) {
+    if (content == NULL) {
+        rc = fl_error_nomem(err);
+    } else {
         const size_t size = fread(content, 1, FILE_SIZE_MAX, file);
         rc = fl_zone_parse(fl_slice_of(content, size), zone, err);
     }
@@ -156,9 +158,10 @@ fluss_code_t fl_zone_load(const char *name, fl_zone *zone, fluss_error_t *err)
     if (name == NULL) {
         const char *configured = getenv("TZ");
         if (configured == NULL || configured[0] == '\0') {
-            fluss_error_t ignored; /* no file: UTC, as the C library does */
-            (void)load_file("/etc/localtime", zone, &ignored);
-            return 0;
+            fluss_error_t why; /* no file: UTC, as the C library does */
+            return load_file("/etc/localtime", zone, &why) != 0 && why.kind == FLUSS_KIND_NOMEM
+                       ? fl_error_nomem(err)
+                       : 0;
         }
         name = configured[0] == ':' ? configured + 1 : configured;
     }

@@ -5,10 +5,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/alloc.h"
 #include "server/period.h"
 #include "server/zone.h"
 
@@ -94,6 +97,27 @@ static void wrong_zones_are_refused(void **state)
         fluss_error_t err;
         assert_int_equal(fl_zone_load(names[i], &zone, &err), FLUSS_E_INVALID_CONFIG);
     }
+}
+
+/* The system's own zone is not taken for UTC because there was no memory to read it. */
+static void a_zone_without_memory_is_an_error(void **state)
+{
+    (void)state;
+    fl_zone zone;
+    fluss_error_t err = {0};
+    if (access("/etc/localtime", R_OK) != 0) {
+        skip();
+    }
+    assert_int_equal(unsetenv("TZ"), 0);
+    fl_alloc_fail_at(1);
+    assert_int_equal(fl_zone_load(NULL, &zone, &err), FLUSS_E_CLIENT);
+    fl_alloc_fail_at(0);
+    assert_int_equal(err.kind, FLUSS_KIND_NOMEM);
+    fl_zone_deinit(&zone);
+    err = (fluss_error_t){0};
+    assert_int_equal(fl_zone_load(NULL, &zone, &err), 0);
+    assert_int_equal(err.code, 0);
+    fl_zone_deinit(&zone);
 }
 
 enum { FILE_SIZE = 44 + 44 + 2 * 9 + 2 * 6 + 8 };
@@ -207,6 +231,7 @@ int main(void)
         cmocka_unit_test(dates_that_the_calendar_has_not_do_not_match),
         cmocka_unit_test(fixed_zones_are_read),
         cmocka_unit_test(wrong_zones_are_refused),
+        cmocka_unit_test(a_zone_without_memory_is_an_error),
         cmocka_unit_test(a_zone_file_is_read),
         cmocka_unit_test(a_broken_zone_file_is_an_error),
         cmocka_unit_test(a_rule_goes_on_after_the_last_transition),
