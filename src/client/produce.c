@@ -13,7 +13,7 @@
 #include "client/sender_private.h"
 #include "protocol/messages.h"
 
-enum { RETRY_MS_MIN = 10, RETRY_MS_MAX = 1000 };
+enum { RETRY_MS_MIN = 10, RETRY_MS_MAX = 1000, LARGE_BATCH_SIZE = 10 << 20, BREAKS_MAX = 5 };
 
 struct fl_produce {
     fl_produce *next;
@@ -208,6 +208,29 @@ static void sequence_refused(fl_batch *batch, const fluss_error_t *err, bool has
     }
 }
 
+/* A server hangs up on a request above its limit, and what it says of that is mostly lost with the
+ * connection. So a large batch on which the connection breaks again and again is given up. */
+static bool is_too_large(fl_batch *batch, const fluss_error_t *err, bool was_sent)
+{
+    if (!was_sent || err->kind != FLUSS_KIND_NETWORK || batch->frame->size < LARGE_BATCH_SIZE) {
+        return false;
+    }
+    batch->breaks++;
+    return batch->breaks >= BREAKS_MAX;
+}
+
+static void batch_too_large(fl_batch *batch, const fluss_error_t *why)
+{
+    fluss_error_t err;
+    (void)fl_error(
+        &err, FLUSS_E_RECORD_TOO_LARGE, FLUSS_KIND_NETWORK,
+        "table %s, bucket %d: the connection broke %d times on a batch of %zu bytes, "
+        "which may be more than the server takes (netty.server.max-request-size): %.300s",
+        batch->stream.table->name, batch->bucket->index, batch->breaks, batch->frame->size,
+        why->message);
+    batch_failed(batch, &err);
+}
+
 /* What a batch comes to that was not acknowledged. */
 static void batch_refused(fl_batch *batch, const fluss_error_t *err, bool was_sent)
 {
@@ -224,6 +247,8 @@ static void batch_refused(fl_batch *batch, const fluss_error_t *err, bool was_se
     } else if (err->code == FLUSS_E_OUT_OF_ORDER_SEQUENCE ||
                err->code == FLUSS_E_UNKNOWN_WRITER_ID) {
         sequence_refused(batch, err, has_attempts);
+    } else if (is_too_large(batch, err, was_sent)) {
+        batch_too_large(batch, err);
     } else if (err->retriable && has_attempts && fl_batch_is_safe(batch)) {
         batch_again(batch, err);
     } else {

@@ -82,9 +82,9 @@ struct fl_batch {
     fl_batch_run *runs; /* all rows, in order */
     size_t run_count, run_capacity;
     /* loop only */
-    int attempts;
-    uint64_t turn;    /* in which its bucket's batches are sent; 0: not sent yet */
-    int32_t sequence; /* -1: not numbered yet */
+    int attempts, breaks; /* breaks: of the connection that it was sent on */
+    uint64_t turn;        /* in which its bucket's batches are sent; 0: not sent yet */
+    int32_t sequence;     /* -1: not numbered yet */
     int64_t writer_id;
     fluss_bucket_t sent_to;           /* a partition that is made anew has another id than this */
     bool is_renumbered, is_uncertain; /* uncertain: the server may have it */

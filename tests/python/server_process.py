@@ -36,9 +36,9 @@ class ServerProcess:
 
 
 @contextlib.contextmanager
-def server_process(folder):
+def server_process(folder, *options):
     """A server on a free port with its data in the folder."""
-    command = [BUILD / "fluss", "server", "--listen", "127.0.0.1:0", "--data-dir", folder]
+    command = [BUILD / "fluss", "server", "--listen", "127.0.0.1:0", "--data-dir", folder, *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         try:
             yield ServerProcess(process)

@@ -2,12 +2,14 @@
 """A write that fails is never silent: its handle says so, or the next flush, or closing does."""
 
 import asyncio
+import os
 import subprocess
 import sys
 
 import fluss
 import pyarrow as pa
 import pytest
+from server_process import server_process
 
 CALL_S_MAX = 60
 SCHEMA = pa.schema([("id", pa.int32()), ("score", pa.int64())])
@@ -62,6 +64,28 @@ def test_the_wait_for_a_missing_partition_ends(servers, database):
         handle.wait().result(CALL_S_MAX)
     assert caught.value.error_code == fluss.ErrorCode.PARTITION_NOT_EXISTS
     connection.close().result(CALL_S_MAX)
+
+
+def test_a_batch_above_the_servers_limit_is_given_up(tmp_path):
+    """The server hangs up on it each time, and what it says may be lost; the writer goes on."""
+    codes = (fluss.ErrorCode.RECORD_TOO_LARGE_EXCEPTION, fluss.ErrorCode.UNKNOWN_SERVER_ERROR)
+    limit = "netty.server.max-request-size=11mb"
+    with server_process(tmp_path / "data", "-o", limit) as server:
+        config = fluss.Config({"bootstrap.servers": server.address})
+        connection = fluss.FlussConnection.create(config).result(CALL_S_MAX)
+        path = fluss.TablePath("fluss", "large")
+        schema = fluss.Schema(pa.schema([("data", pa.binary())]))
+        admin = connection.get_admin()
+        admin.create_table(path, fluss.TableDescriptor(schema)).result(CALL_S_MAX)
+        table = connection.get_table(path).result(CALL_S_MAX)
+        writer = table.new_append().create_writer()
+        handle = writer.append({"data": os.urandom(12 << 20)})
+        with pytest.raises(fluss.FlussError, match="netty.server.max-request-size") as caught:
+            handle.wait().result(CALL_S_MAX)
+        assert caught.value.error_code in codes
+        writer.append({"data": b"small"})
+        writer.flush().result(CALL_S_MAX)
+        connection.close()
 
 
 LOST = {"id": 1, "region": "nowhere"}
