@@ -159,14 +159,35 @@ fluss_code_t fl_auto_partition_check_value(const fl_table_info *info, const fl_s
 
 /* ---- the check ---- */
 
-static fluss_code_t add_step(fl_auto_partition_check *self, step added, fluss_error_t *err)
+static fluss_code_t reserve_step(fl_auto_partition_check *self, fluss_error_t *err)
 {
     step *steps = fl_grow(self->steps, &self->step_capacity, self->step_count, sizeof(*steps));
     if (steps == NULL) {
         return fl_error_nomem(err);
     }
     self->steps = steps;
-    self->steps[self->step_count++] = added;
+    return 0;
+}
+
+/* A new partition is in its table already when it is committed, for what takes memory comes before
+ * the commit: with its record, its place in the table and a step, or not at all. */
+static fluss_code_t add_new(fl_auto_partition_check *self, fl_table *table, const char *name,
+                            fl_kv_write *write, fluss_error_t *err)
+{
+    FL_TRY(reserve_step(self, err));
+    fl_partition *partition = fl_partition_new(
+        fl_catalog_new_partition_id(self->server->catalog, write), fl_slice_str(name));
+    if (partition == NULL || !fl_table_add_partition(table, partition)) {
+        fl_partition_free(partition);
+        return fl_error_nomem(err);
+    }
+    const fluss_code_t rc = fl_catalog_put_partition(write, table->id, partition, err);
+    if (rc != 0) {
+        fl_table_take_partition(table, partition);
+        fl_partition_free(partition);
+        return rc;
+    }
+    self->steps[self->step_count++] = (step){.table = table, .partition = partition};
     return 0;
 }
 
@@ -185,18 +206,8 @@ static fluss_code_t plan_new(fl_auto_partition_check *self, fl_table *table, int
         if (fl_table_partition(table, fl_slice_str(name)) != NULL) {
             continue;
         }
-        fl_partition *partition = fl_partition_new(
-            fl_catalog_new_partition_id(self->server->catalog, write), fl_slice_str(name));
-        if (partition == NULL) {
-            return fl_error_nomem(err);
-        }
-        const fluss_code_t rc = add_step(self, (step){.table = table, .partition = partition}, err);
-        if (rc != 0) {
-            fl_partition_free(partition);
-            return rc;
-        }
+        FL_TRY(add_new(self, table, name, write, err));
         count++;
-        FL_TRY(fl_catalog_put_partition(write, table->id, partition, err));
     }
     return 0;
 }
@@ -224,8 +235,9 @@ static fluss_code_t plan_old(fl_auto_partition_check *self, fl_table *table, int
          each = each->by_id.next) {
         const fl_slice value = time_value(table->info, each->name);
         if (value.size != 0 && is_older(value, oldest)) {
-            FL_TRY(
-                add_step(self, (step){.table = table, .partition = each, .is_removal = true}, err));
+            FL_TRY(reserve_step(self, err));
+            self->steps[self->step_count++] =
+                (step){.table = table, .partition = each, .is_removal = true};
             fl_catalog_delete_partition(write, table->id, each->id);
         }
     }
@@ -283,6 +295,7 @@ static void forget_new(fl_auto_partition_check *self)
 {
     for (size_t i = 0; i < self->step_count; i++) {
         if (!self->steps[i].is_removal) {
+            fl_table_take_partition(self->steps[i].table, self->steps[i].partition);
             fl_partition_free(self->steps[i].partition);
         }
     }
@@ -291,8 +304,7 @@ static void forget_new(fl_auto_partition_check *self)
 static void check_committed(fl_change *change)
 {
     fl_auto_partition_check *self = change->context;
-    fl_tablet_op *ops = fl_arena_array(&self->arena, self->step_count, sizeof(*ops));
-    if (change->error.code != 0 || ops == NULL) {
+    if (change->error.code != 0) {
         forget_new(self);
         check_over(self);
         return;
@@ -301,15 +313,13 @@ static void check_committed(fl_change *change)
         const step *each = &self->steps[i];
         if (each->is_removal) {
             fl_table_take_partition(each->table, each->partition);
-        } else if (!fl_table_add_partition(each->table, each->partition)) {
-            fl_log(FL_LOG_ERROR, "server", "no memory for a partition until the next start");
         }
-        ops[i] = (fl_tablet_op){.info = fl_table_info_ref(each->table->info),
-                                .partition_id = each->partition->id,
-                                .partition_name = each->partition->name,
-                                .is_removal = each->is_removal};
+        change->ops[i] = (fl_tablet_op){.info = fl_table_info_ref(each->table->info),
+                                        .partition_id = each->partition->id,
+                                        .partition_name = each->partition->name,
+                                        .is_removal = each->is_removal};
     }
-    fl_change_spread(change, ops, self->step_count, check_spread);
+    fl_change_spread(change, change->ops, self->step_count, check_spread);
 }
 
 static void run_check(fl_change *change)
@@ -325,7 +335,9 @@ static void run_check(fl_change *change)
                    table->info->database, table->info->name, err.message);
         }
     }
-    if (write == NULL || self->step_count == 0) {
+    if (write == NULL || self->step_count == 0 ||
+        fl_change_reserve(change, &self->arena, self->step_count, &err) != 0) {
+        forget_new(self);
         fl_kv_write_free(write);
         check_over(self);
         return;

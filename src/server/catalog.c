@@ -367,6 +367,14 @@ void fl_change_end(fl_change *change)
     }
 }
 
+fluss_code_t fl_change_reserve(fl_change *change, fl_arena *arena, size_t op_count,
+                               fluss_error_t *err)
+{
+    change->op_count = 0;
+    change->ops = fl_arena_array(arena, op_count, sizeof(*change->ops));
+    return change->ops != NULL ? 0 : fl_error_nomem(err);
+}
+
 static void commit_work(fl_work *work)
 {
     fl_change *change = FL_CONTAINER_OF(work, fl_change, work);

@@ -102,6 +102,10 @@ struct fl_change {
 
 /** Run `change->run` when all changes before are over. takes the change until fl_change_end. */
 void fl_catalog_change(fl_catalog *catalog, fl_change *change);
+/** Make room for the ops of a change: before its commit, which must not lose its effect on the
+ * tablets for want of memory. */
+FLUSS_CHECKED fluss_code_t fl_change_reserve(fl_change *change, fl_arena *arena, size_t op_count,
+                                             fluss_error_t *err);
 /** Commit durably, off the loop; then `committed`, with change->error. takes the write. */
 void fl_change_commit(fl_change *change, fl_kv_write *write, void (*committed)(fl_change *));
 /** Add or remove tablets on every shard, then `spread` on shard 0. */

@@ -61,14 +61,14 @@ static void created(fl_change *change)
 {
     fl_request *req = change->context;
     const fl_msg_create_acls_request *asked = req->message;
+    if (change->error.code != 0 || add_all(req, &change->error) != 0) {
+        fl_request_fail(req, &change->error);
+        return;
+    }
     fl_msg_pb_create_acl_resp_info *results =
         fl_arena_array(&req->arena, asked->acl_count, sizeof(results[0]));
     if (results == NULL) {
         fl_request_fail_nomem(req);
-        return;
-    }
-    if (change->error.code != 0 || add_all(req, &change->error) != 0) {
-        fl_request_fail(req, &change->error);
         return;
     }
     for (size_t i = 0; i < asked->acl_count; i++) {

@@ -318,10 +318,6 @@ static void alter_committed(fl_change *change)
 {
     fl_request *req = change->context;
     alter_state *state = req->state;
-    fl_tablet_op *ops = fl_arena_array(&req->arena, fl_tablet_op_count(state->table), sizeof(*ops));
-    if (ops == NULL && change->error.code == 0) {
-        (void)fl_error_nomem(&change->error);
-    }
     if (change->error.code != 0) {
         fl_table_info_unref(state->info);
         fl_request_fail(req, &change->error);
@@ -329,7 +325,8 @@ static void alter_committed(fl_change *change)
     }
     fl_table_info_unref(state->table->info);
     state->table->info = state->info;
-    fl_change_spread(change, ops, fl_tablet_ops_fill(state->table, false, ops), alter_spread);
+    fl_change_spread(change, change->ops, fl_tablet_ops_fill(state->table, false, change->ops),
+                     alter_spread);
 }
 
 void fl_handle_alter_table(fl_request *req)
@@ -349,6 +346,7 @@ void fl_handle_alter_table(fl_request *req)
         return;
     }
     FL_TRY_OUT(fl_catalog_put_table(write, state->info, &err));
+    FL_TRY_OUT(fl_change_reserve(req->change, &req->arena, fl_tablet_op_count(state->table), &err));
     fl_change_commit(req->change, write, alter_committed);
     return;
 out:

@@ -125,11 +125,7 @@ static fluss_code_t plan_drop(fl_request *req, fl_database *database, fl_kv_writ
     for (fl_table *table = database->tables; table != NULL; table = table->by_name.next) {
         count += fl_tablet_op_count(table);
     }
-    req->change->op_count = 0;
-    req->change->ops = fl_arena_array(&req->arena, count, sizeof(fl_tablet_op));
-    if (req->change->ops == NULL) {
-        return fl_error_nomem(err);
-    }
+    FL_TRY(fl_change_reserve(req->change, &req->arena, count, err));
     for (fl_table *table = database->tables; table != NULL; table = table->by_name.next) {
         fl_catalog_delete_table(write, table->id);
         req->change->op_count +=

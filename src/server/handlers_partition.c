@@ -104,26 +104,19 @@ static void spread_partition(fl_change *change, bool is_removal, void (*spread)(
 {
     fl_request *req = change->context;
     const partition_state *state = req->state;
-    fl_tablet_op *op = fl_arena_alloc(&req->arena, sizeof(*op));
-    if (op == NULL) {
-        fl_request_fail_nomem(req);
-        return;
-    }
-    *op = (fl_tablet_op){.info = fl_table_info_ref(state->table->info),
-                         .partition_id = state->partition->id,
-                         .partition_name = state->partition->name,
-                         .is_removal = is_removal};
-    fl_change_spread(change, op, 1, spread);
+    change->ops[0] = (fl_tablet_op){.info = fl_table_info_ref(state->table->info),
+                                    .partition_id = state->partition->id,
+                                    .partition_name = state->partition->name,
+                                    .is_removal = is_removal};
+    fl_change_spread(change, change->ops, 1, spread);
 }
 
 static void create_committed(fl_change *change)
 {
     fl_request *req = change->context;
     const partition_state *state = req->state;
-    if (change->error.code == 0 && !fl_table_add_partition(state->table, state->partition)) {
-        (void)fl_error_nomem(&change->error);
-    }
     if (change->error.code != 0) {
+        fl_table_take_partition(state->table, state->partition);
         fl_partition_free(state->partition);
         fl_request_fail(req, &change->error);
         return;
@@ -164,7 +157,9 @@ static fluss_code_t plan_create(fl_request *req, fl_kv_write *write, partition_s
     if (state->partition == NULL) {
         return fl_error_nomem(err);
     }
-    return fl_catalog_put_partition(write, state->table->id, state->partition, err);
+    FL_TRY(fl_catalog_put_partition(write, state->table->id, state->partition, err));
+    FL_TRY(fl_change_reserve(req->change, &req->arena, 1, err));
+    return fl_table_add_partition(state->table, state->partition) ? 0 : fl_error_nomem(err);
 }
 
 void fl_handle_create_partition(fl_request *req)
@@ -235,7 +230,10 @@ void fl_handle_drop_partition(fl_request *req)
         return;
     }
     partition_state *state = req->state;
-    const fluss_code_t rc = find_dropped(req, state, &err);
+    fluss_code_t rc = find_dropped(req, state, &err);
+    if (rc == 0) {
+        rc = fl_change_reserve(req->change, &req->arena, 1, &err);
+    }
     if (rc == 0) {
         fl_catalog_delete_partition(write, state->table->id, state->partition->id);
         fl_change_commit(req->change, write, drop_committed);

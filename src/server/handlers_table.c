@@ -52,27 +52,29 @@ static void create_committed(fl_change *change)
 {
     fl_request *req = change->context;
     create_state *state = req->state;
-    fl_table *table = state->table;
-    fl_tablet_op *ops = NULL;
-    if (change->error.code == 0 && !fl_catalog_add_table(change->catalog, table)) {
-        (void)fl_error_nomem(&change->error);
-    }
     if (change->error.code != 0) {
+        fl_catalog_take_table(change->catalog, state->table);
         free_create(state);
         fl_request_fail(req, &change->error);
         return;
     }
+    fl_change_spread(change, change->ops, fl_tablet_ops_fill(state->table, false, change->ops),
+                     fl_reply_spread);
+}
+
+/* What takes memory, all before the commit. The table is in the catalog when this succeeds. */
+static fluss_code_t enter_table(fl_request *req, create_state *state, fluss_error_t *err)
+{
     for (size_t i = 0; i < state->partition_count; i++) {
-        if (!fl_table_add_partition(table, state->partitions[i])) {
-            fl_partition_free(state->partitions[i]);
+        if (!fl_table_add_partition(state->table, state->partitions[i])) {
+            return fl_error_nomem(err);
         }
+        state->partitions[i] = NULL; /* it is the table's */
     }
-    ops = fl_arena_array(&req->arena, fl_tablet_op_count(table), sizeof(*ops));
-    if (ops == NULL) {
-        fl_request_fail_nomem(req);
-        return;
-    }
-    fl_change_spread(change, ops, fl_tablet_ops_fill(table, false, ops), fl_reply_spread);
+    FL_TRY(fl_change_reserve(req->change, &req->arena, fl_tablet_op_count(state->table), err));
+    return fl_catalog_add_table(fl_request_server(req)->catalog, state->table)
+               ? 0
+               : fl_error_nomem(err);
 }
 
 static fluss_code_t make_table(fl_request *req, fl_table_desc **desc, fl_kv_write *write,
@@ -130,6 +132,7 @@ void fl_handle_create_table(fl_request *req)
     FL_TRY_OUT(read_descriptor(req, asked, &desc, &err));
     FL_TRY_OUT(check_place(req, asked, &err));
     FL_TRY_OUT(make_table(req, &desc, write, state, &err));
+    FL_TRY_OUT(enter_table(req, state, &err));
     fl_change_commit(req->change, write, create_committed);
     return;
 out:
@@ -149,15 +152,10 @@ static void drop_committed(fl_change *change)
         fl_request_fail(req, &change->error);
         return;
     }
-    fl_tablet_op *ops = fl_arena_array(&req->arena, fl_tablet_op_count(table), sizeof(*ops));
-    if (ops == NULL) {
-        fl_request_fail_nomem(req);
-        return;
-    }
-    const size_t count = fl_tablet_ops_fill(table, true, ops);
+    const size_t count = fl_tablet_ops_fill(table, true, change->ops);
     fl_catalog_take_table(change->catalog, table);
     fl_table_free(table);
-    fl_change_spread(change, ops, count, fl_reply_spread);
+    fl_change_spread(change, change->ops, count, fl_reply_spread);
 }
 
 void fl_handle_drop_table(fl_request *req)
@@ -171,6 +169,11 @@ void fl_handle_drop_table(fl_request *req)
     }
     fl_kv_write *write = fl_plan_begin(req, 0);
     if (write == NULL) {
+        return;
+    }
+    if (fl_change_reserve(req->change, &req->arena, fl_tablet_op_count(table), &err) != 0) {
+        fl_kv_write_free(write);
+        fl_request_fail(req, &err);
         return;
     }
     fl_catalog_delete_table(write, table->id);

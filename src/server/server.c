@@ -122,13 +122,16 @@ static fluss_code_t choose_dir(fl_server *server, fluss_error_t *err)
     char path[FL_PATH_SIZE];
     (void)snprintf(path, sizeof(path), "%s/fluss-server-XXXXXX",
                    temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp");
-    if (mkdtemp(path) == NULL) {
+    server->data_dir = fl_strdup(path);
+    if (server->data_dir == NULL) {
+        return fl_error_nomem(err);
+    }
+    if (mkdtemp(server->data_dir) == NULL) {
         return fl_error(err, FLUSS_E_STORAGE_EXCEPTION, FLUSS_KIND_SERVER,
                         "can't make the temporary directory %s: %s", path, strerror(errno));
     }
     server->is_temporary = true;
-    server->data_dir = fl_strdup(path);
-    return server->data_dir != NULL ? 0 : fl_error_nomem(err);
+    return 0;
 }
 
 /* Descriptors for logs: half of what the process may have. */
