@@ -90,7 +90,7 @@ static fluss_code_t copy_buckets(fl_scanner *scanner, const fluss_position_t *st
         return fl_error_nomem(err);
     }
     for (const fl_scan_bucket *from = origin->buckets; from != NULL; from = from->next) {
-        const fluss_position_t at = {from->id, from->position};
+        const fluss_position_t at = {from->id, fl_scanner_reached(origin, from)};
         const int64_t end = wanted_stop(&from->id, stop, n);
         if (end < FLUSS_EARLIEST) {
             return fl_error_argument(err, "no stop offset for bucket %d of table %lld",
@@ -204,6 +204,13 @@ bool fl_read_is_over(const fl_scanner *scanner)
     return is_over;
 }
 
+/* Lock: held. Whether nothing is left to say, nor will anything come back that was delivered. */
+static bool is_told(const fl_scanner *scanner)
+{
+    return fl_read_is_over(scanner) && !fl_scanner_is_polled(scanner) && scanner->untaken == NULL &&
+           scanner->leaving == NULL;
+}
+
 /* At the end nothing is waited for, nor does it matter that the connection was closed. */
 static fluss_future_t *end_reached(fluss_read_t *read, fl_wish wish)
 {
@@ -228,7 +235,7 @@ static fluss_future_t *start_poll(fluss_read_t *read, fl_wish wish)
     bool is_over = false;
     if (!fl_client_is_forked(read->client)) {
         (void)pthread_mutex_lock(&read->scanner->lock);
-        is_over = fl_read_is_over(read->scanner) && !fl_scanner_is_polled(read->scanner);
+        is_over = is_told(read->scanner);
         (void)pthread_mutex_unlock(&read->scanner->lock);
     }
     if (is_over) {
@@ -269,7 +276,7 @@ size_t fluss_read_progress(const fluss_read_t *read, fluss_read_bucket_t *out, s
             out[count] = (fluss_read_bucket_t){
                 .bucket = b->id,
                 .start = b->start_offset,
-                .position = b->position,
+                .position = fl_scanner_reached(scanner, b),
                 .stop = is_settled ? b->stop_offset : FLUSS_LATEST,
             };
         }

@@ -86,8 +86,8 @@ static const char *get_last_error(struct ArrowArrayStream *out)
 /* Lock: of the read, held. The offset of the first row of a bucket that was not pulled. */
 static int64_t first_left(const stream *s, const fl_scan_bucket *bucket)
 {
-    int64_t offset =
-        bucket->position < bucket->stop_offset ? bucket->position : bucket->stop_offset;
+    const int64_t reached = fl_scanner_reached(s->read->scanner, bucket);
+    int64_t offset = reached < bucket->stop_offset ? reached : bucket->stop_offset;
     for (size_t i = s->next; i < fluss_batches_count(s->batches); i++) {
         const fl_piece *piece = fl_batches_piece(s->batches, i);
         if (piece->start_offset < offset && fl_bucket_equal(&piece->bucket, &bucket->id)) {

@@ -327,6 +327,16 @@ static fluss_code_t need_timer(fl_scanner *scanner, fluss_error_t *err)
                : fl_timer_new(scanner->client->loop, on_timer, scanner, &scanner->timer, err);
 }
 
+/* Lock: held. */
+static void forget_posted(fl_scanner *scanner, const fl_poll *poll)
+{
+    fl_poll **at = &scanner->posted;
+    while (*at != poll) {
+        at = &(*at)->next;
+    }
+    *at = poll->next;
+}
+
 static void run_poll(fl_task *task)
 {
     fl_poll *poll = FL_CONTAINER_OF(task, fl_poll, task);
@@ -335,7 +345,7 @@ static void run_poll(fl_task *task)
     fluss_error_t err = {0};
     fl_poll *stale = NULL;
     (void)pthread_mutex_lock(&scanner->lock);
-    scanner->posted--;
+    forget_posted(scanner, poll);
     if (scanner->is_closed) {
         (void)fl_client_closed_error(&err);
     } else if (scanner->poll != NULL && !fl_future_is_abandoned(scanner->poll->future)) {
@@ -369,7 +379,11 @@ static void run_poll(fl_task *task)
 
 bool fl_scanner_is_polled(const fl_scanner *scanner)
 {
-    return scanner->posted > 0 ||
+    const fl_poll *poll = scanner->posted;
+    while (poll != NULL && fl_future_is_abandoned(poll->future)) {
+        poll = poll->next;
+    }
+    return poll != NULL ||
            (scanner->poll != NULL && !fl_future_is_abandoned(scanner->poll->future));
 }
 
@@ -396,7 +410,8 @@ fluss_future_t *fl_scanner_poll(fl_scanner *scanner, fl_client *client, int64_t 
     };
     poll->last = &poll->pieces;
     (void)pthread_mutex_lock(&scanner->lock);
-    scanner->posted++;
+    poll->next = scanner->posted;
+    scanner->posted = poll;
     (void)pthread_mutex_unlock(&scanner->lock);
     fl_loop_post(client->loop, &poll->task);
     return future;

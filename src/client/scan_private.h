@@ -105,8 +105,9 @@ typedef enum {
 
 typedef struct fl_poll {
     fl_task task;
-    fl_scanner *scanner; /* shares */
-    fl_client *client;   /* shares */
+    struct fl_poll *next; /* that is posted */
+    fl_scanner *scanner;  /* shares */
+    fl_client *client;    /* shares */
     fluss_future_t *future;
     int64_t deadline_ms;
     bool is_immediate;
@@ -140,7 +141,7 @@ struct fl_scanner {
     uint64_t generations;
     size_t buffered_bytes;
     fl_poll *poll;
-    size_t posted;       /* polls on their way to the loop */
+    fl_poll *posted;     /* polls on their way to the loop; borrowed */
     size_t readers;      /* reads that hold it: nobody polls */
     fl_scanner *opening; /* the read whose bounds a fluss_read waits for: a wake-up stops it */
     bool is_woken, is_closed;
@@ -183,6 +184,8 @@ fl_scan_bucket *fl_scanner_find(const fl_scanner *scanner, const fluss_bucket_t 
 /** Read one bucket more. Lock: held. @return NULL: out of memory */
 fl_scan_bucket *fl_scanner_add(fl_scanner *scanner, const fl_scan_plan *plan,
                                const fluss_position_t *position);
+/** Where the user is in a bucket: before what lies in results that he has not got. Lock: held. */
+int64_t fl_scanner_reached(const fl_scanner *scanner, const fl_scan_bucket *bucket);
 /** Forget the rows that were fetched and not delivered. Lock: held. */
 void fl_scanner_forget(fl_scanner *scanner, fl_scan_bucket *bucket);
 /** Read a bucket from another offset on. Lock: held. */

@@ -365,8 +365,7 @@ static int64_t first_start(const fl_piece *piece, const fl_scan_bucket *bucket, 
     return offset;
 }
 
-/* Where the user is in a bucket: before what lies in results that he has not got. Lock: held. */
-static int64_t reached(const fl_scanner *scanner, const fl_scan_bucket *bucket)
+int64_t fl_scanner_reached(const fl_scanner *scanner, const fl_scan_bucket *bucket)
 {
     int64_t offset = first_start(scanner->leaving, bucket, bucket->position);
     for (const fl_held *held = scanner->untaken; held != NULL; held = held->next) {
@@ -385,7 +384,7 @@ size_t fluss_positions(const fluss_scanner_t *scanner, fluss_position_t *out, si
     (void)pthread_mutex_lock(&core->lock);
     for (const fl_scan_bucket *bucket = core->buckets; bucket != NULL; bucket = bucket->next) {
         if (count < cap && out != NULL) {
-            out[count] = (fluss_position_t){.bucket = bucket->id, .offset = reached(core, bucket)};
+            out[count] = (fluss_position_t){bucket->id, fl_scanner_reached(core, bucket)};
         }
         count++;
     }

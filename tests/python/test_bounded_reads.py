@@ -90,6 +90,24 @@ def test_a_read_that_nobody_wants_leaves_the_scanner_at_once(scanner, end):
     assert scanner.poll_arrow(10_000).result(CALL_S_MAX).num_rows > 0
 
 
+@pytest.mark.parametrize("is_ready", [True, False], ids=["ready", "just begun"])
+@pytest.mark.parametrize("end", ["cancelled", "dropped", "kept"])
+def test_a_read_has_the_rows_of_a_poll_that_nobody_looked_at(table, end, is_ready):
+    for _ in range(20):
+        with table.new_scan().create_record_batch_log_scanner().result(CALL_S_MAX) as scanner:
+            scanner.subscribe_all()
+            poll = scanner.poll_arrow(10_000)
+            if is_ready or end == "kept":
+                ready = threading.Event()
+                poll.add_done_callback(lambda _, ready=ready: ready.set())
+                assert ready.wait(CALL_S_MAX)
+            if end == "cancelled":
+                poll.cancel()
+            if end != "kept":
+                del poll
+            assert scanner.to_arrow()["x"].to_pylist() == ROWS
+
+
 def test_reads_side_by_side_have_the_same_rows(scanner):
     reads = [scanner.to_arrow() for _ in range(5)]
     assert [read["x"].to_pylist() for read in reads] == [ROWS] * 5
