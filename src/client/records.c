@@ -98,7 +98,11 @@ void fl_held_end(fl_held *held)
 {
     if (held->scanner != NULL && held->pieces != NULL && !fl_client_is_forked(held->client)) {
         held->task.run = run_give_back;
-        fl_loop_post(held->client->loop, &held->task);
+        if (fl_loop_is_current(held->client->loop)) { /* before a poll that was posted meanwhile */
+            run_give_back(&held->task);
+        } else {
+            fl_loop_post(held->client->loop, &held->task);
+        }
         return;
     }
     taken(held);
