@@ -6,6 +6,8 @@ looks at what the row promises: what the client does, and what its user sees. A 
 or a test without a row, is a failure.
 """
 
+import base64
+import random
 import re
 import time
 from pathlib import Path
@@ -92,6 +94,22 @@ def forgotten_writer(stub, log, connect):
     assert [n for writer_id, n in numbers(stub) if writer_id == last[0]][0] == 0
 
 
+def hung_up(stub, log, connect):
+    writer = connect(stub).writer("log")
+    rule = stub.on("PRODUCE_LOG", reset())
+    note = base64.b64encode(
+        random.Random(1).randbytes(12 << 20)
+    ).decode()  # no codec shortens it much
+    handle = writer.append(row_of(1, note))
+    with pytest.raises(fluss.FlussError, match="netty.server.max-request-size") as failure:
+        handle.wait().result(LIMIT_S)
+    assert failure.value.error_code == TOO_LARGE
+    assert len(stub.asked("PRODUCE_LOG")) == 5
+    stub.off(rule)
+    assert outcome(writer.append(row_of(2))) is None
+    assert ids(log) == [2]
+
+
 def hopeless(stub, log, connect):
     client = connect(stub)
     writer = client.writer("log")
@@ -136,6 +154,7 @@ TESTS = {
     "connection lost, time out, leader moved, server busy": passing,
     "the answer was lost": lost_answer,
     "the server does not know the writer any more": forgotten_writer,
+    "the server hangs up each time on a batch of 10 MiB or more": hung_up,
     "table dropped, no rights, row too large": hopeless,
     "retries used up": used_up,
     "`fluss_close` runs out of time, or the process ends": out_of_time,
