@@ -97,10 +97,8 @@ def forgotten_writer(stub, log, connect):
 def hung_up(stub, log, connect):
     writer = connect(stub).writer("log")
     rule = stub.on("PRODUCE_LOG", reset())
-    note = base64.b64encode(
-        random.Random(1).randbytes(12 << 20)
-    ).decode()  # no codec shortens it much
-    handle = writer.append(row_of(1, note))
+    noise = random.Random(1).randbytes(12 << 20)  # no codec shortens it much
+    handle = writer.append(row_of(1, base64.b64encode(noise).decode()))
     with pytest.raises(fluss.FlussError, match="netty.server.max-request-size") as failure:
         handle.wait().result(LIMIT_S)
     assert failure.value.error_code == TOO_LARGE
